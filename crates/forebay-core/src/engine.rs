@@ -13,6 +13,16 @@
 //!        7 Ready at once, or when the last fetch that it waits for has arrived
 //! ```
 //!
+//! These steps are the files `admit`, `ahead`, `fetch` and `release`, which have no state. That is
+//! in rooms, each of which alone touches its fields and knows at most the rooms below it:
+//!
+//! ```text
+//!   requests     who waits for which fetch, and for frames
+//!   lookahead    which stream a read belongs to, what is wanted next, what became of it
+//!   memory       where blocks are, who may keep them, whose frame goes
+//!   storage      where blocks lie, and what it takes to go there
+//! ```
+//!
 //! A read is admitted whole or waits holding nothing, in order of arrival; an admitted read needs
 //! no further frame. So reads never wait for each other in a circle, however small the memory.
 
@@ -126,9 +136,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             }
             EventKind::Tick => self.admit_queued(out),
             EventKind::Hinted { context, hint } => {
-                if let Some(callers) = self.memory.callers_mut() {
-                    callers.hint(context, hint);
-                }
+                self.memory.hinted(context, hint);
                 self.lookahead.hinted(context, hint.usual);
             }
             EventKind::Ran { handler } => self.memory.unread().ran(handler, self.now),

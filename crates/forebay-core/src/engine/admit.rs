@@ -1,5 +1,6 @@
-//! A read, step by step: its blocks are held, or it waits; then steps 2 and 3, what is there is
-//! referred to and what is under way is waited for, and absent blocks get frames.
+//! A read, step by step: its blocks are held, or it waits; then steps 2, 3 and 6: what is there is
+//! referred to, what is under way is waited for, and absent blocks get frames, for which others may
+//! have to go.
 
 use super::memory::{Found, Room};
 use super::{Engine, MAX_READ_BYTES};
@@ -154,5 +155,40 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let slot = self.memory.assign(key, class)?;
         self.storage.takes_frame(key);
         Some(slot)
+    }
+
+    /// Books a frame that was given up for want of room, and the second chances that were given on
+    /// the way.
+    pub(super) fn gives_up(&mut self, slot: Slot, out: &mut Actions) {
+        while let Some(spared) = self.memory.take_spared() {
+            self.lookahead.came_unread(spared.key, spared.owner);
+        }
+        let gone = self.memory.released();
+        if gone.unused && !R::SPARES {
+            self.lookahead.came_unread(gone.key, gone.owner);
+        }
+        self.book_release(slot, out);
+    }
+
+    /// Books what the frame released last held.
+    pub(super) fn book_release(&mut self, slot: Slot, out: &mut Actions) {
+        let gone = self.memory.released();
+        out.push(Action::Evict { frame: self.memory.frame(slot) });
+        let Some(device) = self.leaves(gone.key, out) else { return };
+        self.memory.unread().went(gone.key, if gone.unused { Was::Unread } else { Was::Referenced });
+        if gone.unused {
+            self.storage.counters(device).wasted += 1;
+            self.learn_of_gap(gone.key, gone.owner, false);
+            self.lookahead.went_unread(gone.key, gone.owner);
+        }
+    }
+
+    /// A frame no longer holds a block. Says on which device that lies.
+    pub(super) fn leaves(&mut self, key: BlockKey, out: &mut Actions) -> Option<DeviceId> {
+        let left = self.storage.leaves_frame(key)?;
+        if left.emptied {
+            out.push(Action::Emptied { file: key.file() });
+        }
+        Some(left.device)
     }
 }

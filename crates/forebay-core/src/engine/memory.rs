@@ -25,12 +25,13 @@ use self::prefetch_cache::PrefetchCache;
 use super::{Programs, Referenced, Setup};
 use crate::directory::{Directory, Released, Spared};
 use crate::frames::{FETCHING, FREE, Frames, Slot, UNREAD, flag};
+use crate::hint::Hint;
 use crate::index::Index;
 use crate::inflight::Fetch;
 use crate::partition::{Callers, Segments};
 use crate::replacement::{Class, Replacement};
 use crate::seams::{Divider, Loops, Reclaimer};
-use crate::types::{BlockKey, DeviceId, Extent, FileId, FrameId, IoId, StreamId};
+use crate::types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, IoId, StreamId};
 
 pub(super) use self::room::Room;
 
@@ -91,6 +92,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
     }
 
     /// Where a block is.
+    #[inline]
     pub(super) fn look_up(&self, key: BlockKey) -> Found {
         match self.resident(key) {
             None => Found::Absent,
@@ -134,6 +136,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
 
     /// Pins every block of `extent` that is resident or under way, provided that frames for the
     /// others can be had.
+    #[inline]
     pub(super) fn hold(&mut self, extent: Extent) -> bool {
         let mut missing = 0;
         let mut held = 0;
@@ -153,6 +156,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
     }
 
     /// Ends a [`hold`](Self::hold).
+    #[inline]
     pub(super) fn let_go(&mut self, extent: Extent) {
         for key in extent.keys() {
             if let Some(slot) = self.resident(key) {
@@ -363,9 +367,11 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         self.callers.as_ref()
     }
 
-    /// The same, to be told.
-    pub(super) fn callers_mut(&mut self) -> Option<&mut Callers> {
-        self.callers.as_mut()
+    /// An earlier run learnt this of a context.
+    pub(super) fn hinted(&mut self, context: ContextId, hint: Hint) {
+        if let Some(callers) = &mut self.callers {
+            callers.hint(context, hint);
+        }
     }
 
     /// What has each partition.

@@ -1,14 +1,11 @@
-//! What leaves: the frames of a read that is done, of a file that nobody will read again, of blocks
-//! that have to make room.
+//! What a read leaves behind that is done, and what a file that nobody will read again.
 
 use super::Engine;
 use crate::event::{Action, Actions};
-use crate::frames::Slot;
-use crate::history::Was;
 use crate::index::Index;
 use crate::inflight::Read;
 use crate::replacement::Replacement;
-use crate::types::{BlockKey, DeviceId, Extent, FileId};
+use crate::types::{BlockKey, Extent, FileId};
 
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// A read no longer holds its frames.
@@ -66,40 +63,5 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if let Some(slot) = self.memory.drops(key) {
             self.book_release(slot, out);
         }
-    }
-
-    /// Books a frame that was given up for want of room, and the second chances that were given on
-    /// the way.
-    pub(super) fn gives_up(&mut self, slot: Slot, out: &mut Actions) {
-        while let Some(spared) = self.memory.take_spared() {
-            self.lookahead.came_unread(spared.key, spared.owner);
-        }
-        let gone = self.memory.released();
-        if gone.unused && !R::SPARES {
-            self.lookahead.came_unread(gone.key, gone.owner);
-        }
-        self.book_release(slot, out);
-    }
-
-    /// Books what the frame released last held.
-    pub(super) fn book_release(&mut self, slot: Slot, out: &mut Actions) {
-        let gone = self.memory.released();
-        out.push(Action::Evict { frame: self.memory.frame(slot) });
-        let Some(device) = self.leaves(gone.key, out) else { return };
-        self.memory.unread().went(gone.key, if gone.unused { Was::Unread } else { Was::Referenced });
-        if gone.unused {
-            self.storage.counters(device).wasted += 1;
-            self.learn_of_gap(gone.key, gone.owner, false);
-            self.lookahead.went_unread(gone.key, gone.owner);
-        }
-    }
-
-    /// A frame no longer holds a block. Says on which device that lies.
-    fn leaves(&mut self, key: BlockKey, out: &mut Actions) -> Option<DeviceId> {
-        let left = self.storage.leaves_frame(key)?;
-        if left.emptied {
-            out.push(Action::Emptied { file: key.file() });
-        }
-        Some(left.device)
     }
 }

@@ -28,6 +28,7 @@ impl Requests {
     }
 
     /// A read of `extent`, of a file of so many blocks, begins.
+    #[inline]
     pub(super) fn begins(&mut self, read: ReadId, caller: Caller, extent: Extent, blocks: u32) {
         let Caller { handler, context } = caller;
         let label = self.label.take().filter(|&(labelled, _)| labelled == read);

@@ -65,6 +65,7 @@ impl Storage {
     }
 
     /// A forgotten file of which nothing is being read or fetched.
+    #[inline]
     pub(super) fn forgotten_and_idle(&self, file: FileId) -> Option<&File> {
         self.files.get(file).filter(|file| file.forgotten && file.reads == 0 && file.fetches == 0)
     }
@@ -76,6 +77,7 @@ impl Storage {
 
     /// Step 1 of a read, which begins: the blocks of a range of bytes, clipped to the file and to
     /// `longest`. `None` if nobody knows the file.
+    #[inline]
     pub(super) fn begins_read(&mut self, file: FileId, offset: u64, len: u32, longest: u32) -> Option<Extent> {
         self.files.is_read(file);
         let entry = self.files.get_mut(file).filter(|entry| !entry.forgotten)?;

@@ -4,6 +4,8 @@
 use super::{Followed, Lookahead, Turn};
 use crate::demand::{Supply, cycle};
 use crate::devices::ALWAYS;
+use crate::engine::memory::Memory;
+use crate::engine::storage::Storage;
 use crate::index::Index;
 use crate::inflight::Read;
 use crate::reason::Reason;
@@ -11,9 +13,6 @@ use crate::replacement::Replacement;
 use crate::seams::{Begun, MAX_PIECE_BYTES, Miss, Near, Plan, Sight};
 use crate::stream::Stream;
 use crate::types::{BlockKey, Caller, DeviceId, Extent, Instant, StreamId};
-
-use super::super::memory::Memory;
-use super::super::storage::Storage;
 
 impl Lookahead {
     /// Step 5: asks the policy. `None` if nothing is to be fetched ahead.

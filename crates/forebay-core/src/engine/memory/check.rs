@@ -4,14 +4,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::Memory;
+use crate::engine::storage::Storage;
 use crate::frames::{FETCHING, FREE, ListId, NO_GHOST, Slot, UNREAD, flag};
 use crate::index::Index;
 use crate::inflight::InFlight;
 use crate::partition::Segments;
 use crate::replacement::Replacement;
 use crate::types::IoId;
-
-use super::super::storage::Storage;
 
 /// What a walk over all frames has counted.
 struct Seen {

@@ -2,14 +2,13 @@
 //! has to give up (CPEM §4.1), and how much of memory there is for what is fetched ahead.
 
 use super::Memory;
+use crate::engine::storage::Storage;
 use crate::frames::{Slot, flag};
 use crate::index::Index;
 use crate::inflight::Fetch;
 use crate::replacement::{Class, OUTSIDE, Replacement};
 use crate::seams::{Limits, Sharers, Wait};
 use crate::types::{BlockKey, DeviceId, Instant, StreamId};
-
-use super::super::storage::Storage;
 
 /// Where a frame comes from.
 #[derive(Clone, Copy, Debug)]
