@@ -17,10 +17,10 @@
 //! in rooms, each of which alone touches its fields and knows at most the rooms below it:
 //!
 //! ```text
-//!   requests     who waits for which fetch, and for frames
-//!   lookahead    which stream a read belongs to, what is wanted next, what became of it
-//!   memory       where blocks are, who may keep them, whose frame goes
-//!   storage      where blocks lie, and what it takes to go there
+//!   requests     reads and fetches: who waits for which, and who for frames
+//!   lookahead    streams and the prefetcher: whose a read is, what is wanted next
+//!   memory       frames: where blocks are, who may keep them, whose frame goes
+//!   storage      files and devices: where blocks lie, what it takes to go there
 //! ```
 //!
 //! A read is admitted whole or waits holding nothing, in order of arrival; an admitted read needs
@@ -68,15 +68,15 @@ const MAX_READ_BYTES: u32 = 1 << 20;
 
 /// The engine: the sequence of steps, over rooms that have their own fields.
 pub struct Engine<R, I> {
-    /// Where blocks lie.
+    /// Files and devices: where blocks lie.
     storage: Storage,
-    /// Where they are, and who may keep them.
+    /// Frames: where blocks are, and who may keep them.
     memory: Memory<R, I>,
-    /// Which ones are wanted next.
+    /// Streams and the prefetcher: the blocks that are wanted next.
     lookahead: Lookahead,
-    /// Who waits for them.
+    /// Reads and fetches, and who waits for which.
     requests: Requests,
-    /// Which hits need no step of this.
+    /// The hits that need no step of this.
     short_cut: ShortCut,
     /// The moment of the event being handled.
     now: Instant,
@@ -148,7 +148,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
     }
 
-    /// What happens to files.
+    /// An event of a file.
     fn hear_of_file(&mut self, kind: EventKind, out: &mut Actions) {
         match kind {
             EventKind::Open { file, device, bytes } => self.storage.open(file, device, bytes),
@@ -161,9 +161,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.call_off(file, out);
             }
             EventKind::Forget { file } => {
-                if self.storage.forget(file) {
-                    self.forget_if_idle(file, out);
-                }
+                self.storage.forget(file);
+                self.forget_if_idle(file, out);
             }
             _ => {}
         }

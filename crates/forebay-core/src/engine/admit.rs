@@ -1,6 +1,6 @@
-//! A read, step by step: its blocks are held, or it waits; then steps 2, 3 and 6: what is there is
-//! referred to, what is under way is waited for, and absent blocks get frames, for which others may
-//! have to go.
+//! A read, step by step: its blocks are held, or it waits. Then steps 2, 3 and 6: it refers to
+//! resident blocks and waits for those under way; absent ones get frames, for which others may have
+//! to go.
 
 use super::memory::{Found, Room};
 use super::{Engine, MAX_READ_BYTES};

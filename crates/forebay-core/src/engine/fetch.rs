@@ -97,7 +97,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let rest = Extent::between(file, bad, fetch.extent.end());
         if called_off {
             // Of these blocks those that nobody has asked for meanwhile are not wasted.
-            let spared = rest.keys().filter(|&key| self.memory.is_called_off(key)).count();
+            let spared = rest.keys().filter(|&key| self.memory.calls_off(key)).count();
             self.storage.counters(fetch.device).called_off += spared as u64;
         }
         self.fetch_anew(&fetch, rest, &waiters, out);

@@ -7,7 +7,7 @@ use crate::replacement::Replacement;
 use crate::seams::{Needs, Use};
 use crate::types::{BlockKey, Caller, DeviceId, FrameId};
 
-/// Which hits may take it.
+/// The hits that may take it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ShortCut {
     /// Whether all may, and nobody hears of them.

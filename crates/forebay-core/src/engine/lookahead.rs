@@ -1,7 +1,8 @@
 //! Looking ahead: the streams, and the prefetcher, which is told of them.
 //!
-//! It answers which stream a read belongs to (step 4), what its policy wants fetched (step 5, in
-//! `plan`), and what of a file lies in gaps that nobody reads. It hears what became of the pieces.
+//! The room answers which stream a read belongs to (step 4), what the policy wants fetched for that
+//! (step 5, in `plan`), and which blocks of a stream lie in gaps that nobody reads. It hears what
+//! became of the pieces.
 
 mod plan;
 
@@ -25,7 +26,7 @@ use crate::types::{BlockKey, Caller, ContextId, Extent, FileId, HandlerId, Insta
 pub(super) struct Lookahead {
     streams: Streams,
     prefetcher: Box<dyn Prefetcher>,
-    /// What that needs.
+    /// Its needs, asked once.
     needs: Needs,
 }
 
@@ -54,10 +55,10 @@ impl Turn {
 pub(super) struct Followed {
     /// Its place.
     pub(super) id: StreamId,
-    /// What the read is to it.
+    /// The turn that the read is.
     pub(super) turn: Turn,
-    /// What the stream has left out, if it goes on in equal steps: what was fetched of it ahead is
-    /// nobody's from now on.
+    /// The blocks that the stream has left out, if it goes on in equal steps: those of them that
+    /// were fetched ahead are nobody's from now on.
     pub(super) left_out: Extent,
 }
 
@@ -73,7 +74,7 @@ impl Lookahead {
         Lookahead { streams, prefetcher, needs }
     }
 
-    /// What the prefetcher needs.
+    /// The needs of the prefetcher.
     pub(super) fn needs(&self) -> &Needs {
         &self.needs
     }
@@ -178,7 +179,7 @@ impl Lookahead {
         self.streams.get(id).map_or(0, |stream| stream.ahead)
     }
 
-    /// What was fetched ahead for a stream that it has not read.
+    /// The blocks that were fetched ahead for a stream and that it has not read.
     pub(super) fn unread(&self, id: StreamId) -> Extent {
         let stream = self.streams.get(id);
         stream.map_or_else(Extent::default, |stream| Extent::between(stream.file, stream.next, stream.ahead))
@@ -229,9 +230,9 @@ impl Lookahead {
         }
     }
 
-    /// What a fetch should have brought from `block` on does not come: its stream is in slow start
-    /// again. But one whose fetch was called off, should it go on after all, misses there, and has
-    /// lost nothing.
+    /// A fetch does not bring its blocks from `block` on: its stream is in slow start again. But a
+    /// stream whose fetch was called off, should it go on after all, misses there, and has lost
+    /// nothing.
     pub(super) fn hears_loss(&mut self, fetch: &Fetch, block: u32, called_off: bool) {
         let its = self.streams.get_mut(fetch.stream).filter(|stream| stream.file == fetch.extent.file);
         let Some(stream) = its else { return };

@@ -7,10 +7,10 @@
 //!     └─────────────────── evicted, handed on, dropped ────┘
 //! ```
 //!
-//! It answers where a block is and whether frames for a read can be had, keeps the frames that
-//! readers hold, and takes a frame through its life. What a reference means to whoever keeps the
-//! block is in `refer`, whose frame goes for another block in `room`, and what becomes of
-//! prefetched frames that nobody has referred to in `prefetch_cache`.
+//! The room answers where a block is and whether frames for a read can be had. It keeps the frames
+//! that readers hold, and takes a frame through its life. `refer` is about references, and tells
+//! those that keep the block; `room` says whose frame goes for another block; `prefetch_cache` has
+//! the prefetched frames that nobody has referred to.
 
 mod check;
 mod prefetch_cache;
@@ -235,7 +235,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         }
     }
 
-    /// A frame that a fetch from a device has filled is valid from now on; each block took so long.
+    /// A fetch from a device has filled a frame, and each of its blocks took so long.
     pub(super) fn costs(&mut self, slot: Slot, device: DeviceId, nanoseconds: u64) {
         let partition = self.partition(device);
         self.segments.costs(&mut self.directory, partition, slot, nanoseconds);
@@ -274,29 +274,28 @@ impl<R: Replacement, I: Index> Memory<R, I> {
 
     /// A fetch was called off before it brought a block. Whether nobody has asked for that
     /// meanwhile, so that it is not wasted.
-    pub(super) fn is_called_off(&mut self, key: BlockKey) -> bool {
-        let Some(slot) = self.resident(key).filter(|&slot| self.directory.frames.has(slot, flag::PREFETCHED)) else {
-            return false;
-        };
-        self.no_longer_under_way(slot);
-        self.directory.frames.clear(slot, flag::PREFETCHED);
+    pub(super) fn calls_off(&mut self, key: BlockKey) -> bool {
+        let ahead = |&slot: &Slot| self.directory.frames.has(slot, flag::PREFETCHED);
+        let Some(slot) = self.resident(key).filter(ahead) else { return false };
+        self.is_ahead_no_longer(slot);
         true
     }
 
     /// A frame that was being filled, for a stream, will not be: it is free.
     pub(super) fn does_not_come(&mut self, slot: Slot, stream: StreamId) {
-        self.no_longer_under_way(slot);
+        if self.directory.frames.has(slot, flag::PREFETCHED) {
+            self.unread.awaits_no_longer();
+        }
         // Until now its owner was the fetch.
         self.directory.frames.set_owner(slot, stream);
         self.directory.release(slot);
     }
 
-    /// A frame that is being filled is prefetched no longer: somebody wants it, it arrived, or it
-    /// does not come.
-    fn no_longer_under_way(&mut self, slot: Slot) {
-        if self.directory.frames.has(slot, flag::PREFETCHED) {
-            self.unread.awaits_no_longer();
-        }
+    /// A frame that is being filled with a prefetched block is prefetched no longer: somebody wants
+    /// it, or it was called off.
+    fn is_ahead_no_longer(&mut self, slot: Slot) {
+        self.unread.awaits_no_longer();
+        self.directory.frames.clear(slot, flag::PREFETCHED);
     }
 
     /// Frees the frame of a block that nobody will read again, and says which it was; or forgets
@@ -337,7 +336,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         Some(self.frame(slot))
     }
 
-    /// What the frame released last held.
+    /// The block that the frame released last held.
     pub(super) fn released(&self) -> Released {
         self.directory.released()
     }
@@ -347,22 +346,22 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         self.directory.take_spared()
     }
 
-    /// What becomes of prefetched frames that nobody has referred to.
+    /// The prefetched frames that nobody has referred to.
     pub(super) fn unread(&mut self) -> &mut PrefetchCache {
         &mut self.unread
     }
 
-    /// Who gives them up, if they are kept apart.
+    /// The reclaimer, if prefetched frames are kept apart.
     pub(super) fn reclaimer(&self) -> Option<&dyn Reclaimer> {
         self.unread.reclaimer()
     }
 
-    /// Whose frame goes, if the cache is divided.
+    /// The divider, if the cache is divided.
     pub(super) fn divider(&self) -> Option<&dyn Divider> {
         self.divider.as_deref()
     }
 
-    /// Who asks, if contexts have partitions.
+    /// The callers, if contexts have partitions.
     pub(super) fn callers(&self) -> Option<&Callers> {
         self.callers.as_ref()
     }
@@ -374,7 +373,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         }
     }
 
-    /// What has each partition.
+    /// The segments, one a partition.
     pub(super) fn segments(&self) -> &Segments<R> {
         &self.segments
     }

@@ -1,4 +1,4 @@
-//! What a read leaves behind that is done, and what a file that nobody will read again.
+//! A read that is done lets go of its frames, and so does a file that nobody will read again.
 
 use super::Engine;
 use crate::event::{Action, Actions};

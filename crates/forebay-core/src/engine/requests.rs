@@ -1,7 +1,7 @@
 //! Requests: the reads that are not done, the fetches under way, and who waits for which.
 //!
-//! It answers which reads wait for frames, in order of arrival, what a level above said of each,
-//! and which reads a fetch that is over has served.
+//! The room answers which reads wait for frames, in order of arrival, what a level above said of
+//! each, and which reads a fetch that is over has served.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! What an engine is made of, and who decides in it.
+//! The setup of an engine, and the policies that decide in it.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

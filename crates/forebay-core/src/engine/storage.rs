@@ -1,8 +1,7 @@
 //! Storage, as the engine knows it: the files, and the devices that they lie on.
 //!
-//! It answers where a block lies, what a switch is worth there, and counts what goes on: the reads
-//! and fetches of each file, the fetches under way of each device, and whose blocks the frames
-//! hold.
+//! The room answers where a block lies and what a switch is worth there. It counts the reads and
+//! fetches of each file, the fetches under way of each device, and whose blocks the frames hold.
 
 use alloc::vec::Vec;
 
@@ -22,7 +21,7 @@ pub(super) struct Storage {
     block_bytes: u32,
 }
 
-/// What a block has left that is in no frame any more.
+/// The device and file of a block that is in no frame any more.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Left {
     /// The device that it lies on.
@@ -58,10 +57,11 @@ impl Storage {
         self.files.set_handles(file, handles);
     }
 
-    /// Nobody will read a file again. `false` if there is no such file.
-    pub(super) fn forget(&mut self, file: FileId) -> bool {
-        let entry = self.files.get_mut(file);
-        entry.map(|entry| entry.forgotten = true).is_some()
+    /// Nobody will read a file again.
+    pub(super) fn forget(&mut self, file: FileId) {
+        if let Some(file) = self.files.get_mut(file) {
+            file.forgotten = true;
+        }
     }
 
     /// A forgotten file of which nothing is being read or fetched.
@@ -153,7 +153,7 @@ impl Storage {
         &self.devices[device.index()]
     }
 
-    /// What became of its blocks.
+    /// The counts of its blocks.
     pub(super) fn counters(&mut self, device: DeviceId) -> &mut Counters {
         &mut self.devices[device.index()].counters
     }

@@ -1,5 +1,5 @@
-//! What the policy of a stream wants fetched now, and what it is shown for that: the stream, its
-//! device, its part of memory.
+//! The plan: the policy is shown a stream, its device and its part of memory, and says how much is
+//! to be fetched now.
 
 use super::{Followed, Lookahead, Turn};
 use crate::demand::{Supply, cycle};
@@ -120,7 +120,7 @@ impl Lookahead {
         })
     }
 
-    /// What is to be loaded around a block that a read has missed, if anything beyond the plan.
+    /// The neighbourhood to be loaded of a block that a read has missed, if there is one.
     pub(in crate::engine) fn near<R: Replacement, I: Index>(
         &self,
         read: Extent,

@@ -1,6 +1,6 @@
 //! The prefetch cache (CPEM §4.1), if the policy has one: prefetched frames that nobody has
 //! referred to, kept apart from the rest until somebody does, or the reclaimer gives them up. And
-//! the history of what went, by which a miss is known as one on a block that went unread.
+//! the history of evictions, by which a miss is known as one on a block that went unread.
 
 use alloc::boxed::Box;
 
@@ -10,7 +10,7 @@ use crate::inflight::Fetch;
 use crate::seams::{Limits, Reclaimer, Sharers};
 use crate::types::{BlockKey, HandlerId, Instant};
 
-/// Who gives up prefetched frames, and what went.
+/// The reclaimer of prefetched frames, and the history of those that went.
 pub(in crate::engine) struct PrefetchCache {
     reclaimer: Option<Box<dyn Reclaimer>>,
     history: EvictionHistory,
@@ -26,7 +26,7 @@ impl PrefetchCache {
         PrefetchCache { reclaimer, history }
     }
 
-    /// Who gives up frames, if they are kept apart.
+    /// The reclaimer, if prefetched frames are kept apart.
     pub(super) fn reclaimer(&self) -> Option<&dyn Reclaimer> {
         self.reclaimer.as_deref()
     }

@@ -9,7 +9,7 @@ use crate::replacement::{Class, Replacement};
 use crate::seams::{Access, Use};
 use crate::types::{BlockKey, Caller, DeviceId, Extent, StreamId};
 
-/// What the first reference tells since a frame was prefetched, or expected to be referred to.
+/// The first reference since a frame was prefetched, or expected to be referred to.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct First {
     /// The stream that had brought or expected it.
@@ -157,8 +157,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         self.is_for(slot, device, access);
         let late = self.directory.frames.has(slot, flag::PREFETCHED);
         if late {
-            self.unread.awaits_no_longer();
-            self.directory.frames.clear(slot, flag::PREFETCHED);
+            self.is_ahead_no_longer(slot);
         }
         late
     }
