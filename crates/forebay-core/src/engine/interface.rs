@@ -1,14 +1,19 @@
 //! What drivers see of the engine.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use super::Engine;
+use super::hit::ShortCut;
 use crate::counters::Counters;
 use crate::devices::Device;
 use crate::event::{Actions, Event};
 use crate::explain::{Cache, Explanation};
 use crate::hint::Hint;
+use crate::index::Index;
 use crate::partition::Callers;
-use crate::seams::{Divider, Reclaimer};
+use crate::replacement::Replacement;
+use crate::seams::{By, Divider, Reclaimer};
 use crate::stream::Streams;
 use crate::types::{BlockKey, Caller, ContextId, DeviceId, FileId, FrameId, HandlerId, Instant};
 
@@ -75,4 +80,120 @@ pub trait Core: Send {
     fn explain(&self, now: Instant, most: usize) -> Explanation;
     /// Panics unless every invariant holds. For tests; walks over everything.
     fn check(&self);
+}
+
+impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
+    fn handle(&mut self, events: &[Event], out: &mut Actions) {
+        for &event in events {
+            self.handle_one(event, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    fn hit(&mut self, key: BlockKey, device: DeviceId, caller: Caller) -> Option<FrameId> {
+        if self.short_cut.is_plain() { self.plain_hit(key, device) } else { self.heard_hit(key, device, caller) }
+    }
+
+    fn no_short_cut(&mut self) {
+        self.short_cut = ShortCut::NONE;
+    }
+
+    fn pin(&mut self, frame: FrameId) -> bool {
+        self.memory.pin_frame(frame)
+    }
+
+    fn unpin(&mut self, frame: FrameId) -> bool {
+        self.memory.unpin_frame(frame);
+        self.requests.are_queued()
+    }
+
+    fn frame(&self, key: BlockKey) -> Option<FrameId> {
+        self.memory.resident(key).map(|slot| self.memory.frame(slot))
+    }
+
+    fn max_read(&self) -> u32 {
+        self.longest_read()
+    }
+
+    fn counters(&self) -> Counters {
+        let mut sum = Counters::default();
+        for device in self.storage.devices() {
+            sum += device.counters;
+        }
+        sum
+    }
+
+    fn devices(&self) -> &[Device] {
+        self.storage.devices()
+    }
+
+    fn streams(&self) -> &Streams {
+        self.lookahead.streams()
+    }
+
+    fn reclaimer(&self) -> Option<&dyn Reclaimer> {
+        self.memory.reclaimer()
+    }
+
+    fn prefetch_cache(&self) -> Option<Cache> {
+        Some(self.memory.reclaimer()?.explain(self.memory.frames()))
+    }
+
+    fn divider(&self) -> Option<&dyn Divider> {
+        self.memory.divider()
+    }
+
+    fn contexts(&self) -> Option<&Callers> {
+        self.memory.callers()
+    }
+
+    fn hints(&self) -> Vec<(ContextId, Hint)> {
+        let Some(callers) = self.memory.callers().filter(|callers| callers.by() == By::Context) else {
+            return Vec::new();
+        };
+        let mut hints: BTreeMap<ContextId, Hint> = callers.hints().into_iter().collect();
+        for (context, usual) in self.lookahead.learnt() {
+            hints.entry(context).or_insert(Hint::NOTHING).usual = usual;
+        }
+        hints.into_iter().collect()
+    }
+
+    fn program(&self, partition: usize, sizes: &mut Vec<u32>) {
+        if let Some(program) = self.memory.segments().program(partition) {
+            sizes.extend(program.sizes(self.memory.frames()));
+        }
+    }
+
+    fn unread(&self) -> u32 {
+        self.memory.reclaimer().map_or(0, |reclaimer| reclaimer.len(self.memory.frames()))
+    }
+
+    fn handlers_in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>) {
+        if let Some(reclaimer) = self.memory.reclaimer() {
+            reclaimer.in_question(after, most, out);
+        }
+    }
+
+    fn frames_of(&self, file: FileId) -> u32 {
+        self.storage.file(file).map_or(0, |file| file.frames)
+    }
+
+    fn frames(&self) -> (u32, u32) {
+        (self.memory.size(), self.memory.free())
+    }
+
+    fn footprint(&self) -> usize {
+        self.memory.footprint() + self.storage.footprint() + self.lookahead.footprint() + self.requests.footprint()
+    }
+
+    fn explain(&self, now: Instant, most: usize) -> Explanation {
+        self.explanation(now, most)
+    }
+
+    fn check(&self) {
+        self.check_invariants();
+    }
 }

@@ -1,0 +1,196 @@
+//! Steps 4 and 5 of a read: the stream that it belongs to, and what is fetched for that stream now.
+//!
+//! Between the equal steps of a stream (`stream/gait.rs`) lie gaps, which are left out once it is
+//! known that nobody reads them:
+//!
+//! ```text
+//!     wanted   gap ≤ S_p   wanted   gap > S_p   wanted   gap
+//!     ▓▓▓▓▓▓▓▓░░░░░░░░░░░░▓▓▓▓▓▓▓▓              ▓▓▓▓▓▓▓▓
+//!     └──────── one fetch ────────┘             └ another ┘
+//! ```
+//!
+//! To go around a gap costs the device a switch, to read through it a transfer: S_p says which is
+//! less (CP §2). What is read through has its chance with the replacement policy as soon as it is
+//! there, and no place among what was fetched ahead: a frame that is being filled, that nobody
+//! holds, and that was not fetched ahead for anybody, is one of a gap. (So is one whose reader has
+//! failed meanwhile; nobody waits for that either.)
+//!
+//! Others may want what this stream leaves out. So it is counted, file by file, what becomes of
+//! blocks that were fetched ahead and that their stream has passed by; as long as it is not known
+//! that hardly any is read, gaps are fetched as everything is.
+
+use super::Engine;
+use super::admit::Met;
+use super::lookahead::{Followed, Turn};
+use crate::event::Actions;
+use crate::index::Index;
+use crate::inflight::Read;
+use crate::replacement::Replacement;
+use crate::seams::{Access, Near, Plan};
+use crate::types::{BlockKey, Extent, FileId, StreamId};
+
+/// For whom something is fetched ahead.
+#[derive(Clone, Copy, Debug)]
+struct Ahead {
+    /// The stream.
+    id: StreamId,
+    /// Its file.
+    file: FileId,
+    /// Where its reader's blocks go, if contexts have partitions.
+    access: Option<Access>,
+}
+
+impl<R: Replacement, I: Index> Engine<R, I> {
+    /// Moves the read's stream on, gives frames to what its policy wants fetched and appends that
+    /// to `runs`. Returns the stream, or `NONE` if the read tells nothing about any.
+    pub(super) fn look_ahead(&mut self, read: &Read, met: Met, out: &mut Actions) -> StreamId {
+        let tells = met.stream.is_some() || met.missed.is_some() || self.lookahead.needs().every_reference;
+        if !tells || read.extent.is_empty() {
+            return StreamId::NONE;
+        }
+        let followed = self.lookahead.follow(read, met.stream, met.missed, &mut self.storage, self.now);
+        let Followed { id, turn, left_out } = followed;
+        self.memory.disowns(left_out, id);
+        self.sort(id, read);
+        // Readers that wait for frames come first.
+        let plan = if self.requests.are_queued() || turn == Turn::Lags {
+            None
+        } else {
+            self.lookahead.plan(&followed, read, met.missed, &self.memory, &mut self.storage)
+        };
+        self.lookahead.hears_read(id, read, met.missed.is_some() && turn != Turn::Lags);
+        let ahead = Ahead { id, file: read.extent.file, access: met.access };
+        if self.load_near(ahead, read, met.missed.filter(|_| turn.may_miss_near()), plan, out) {
+            return id;
+        }
+        let Some(plan) = plan else { return id };
+        let from = met.missed.unwrap_or_else(|| self.lookahead.ahead_of(id));
+        if R::SORTS && met.missed.is_none() {
+            self.memory.renew(self.lookahead.unread(id));
+        }
+        if turn != Turn::Begins {
+            self.storage.follows(id, BlockKey::new(read.extent.file, from));
+        }
+        let end = self.fetch_ahead(ahead, from, plan, out);
+        self.lookahead.hears_asked(id, from, end);
+        self.lookahead.is_fetched(&followed, end, &plan, read);
+        id
+    }
+
+    /// Of what a read has missed, which lies in `runs`, flags those blocks that end a run of at
+    /// least the threshold, for a replacement policy that keeps such apart.
+    fn sort(&mut self, id: StreamId, read: &Read) {
+        if !R::SORTS {
+            return;
+        }
+        let Some(first) = self.lookahead.first_sequential(id) else { return };
+        if let Some(key) = self.memory.sort(self.runs.as_slice(), first, read.label().demand) {
+            self.memory.sequential_miss(self.storage.device_of(key).unwrap_or_default());
+        }
+    }
+
+    /// Fetches the neighbourhood of the block that a read has `missed`, if its stream's plan would
+    /// bring less. Whether it did.
+    fn load_near(
+        &mut self,
+        ahead: Ahead,
+        read: &Read,
+        missed: Option<u32>,
+        plan: Option<Plan>,
+        out: &mut Actions,
+    ) -> bool {
+        let asked = self.lookahead.needs().near && !self.requests.are_queued();
+        let Some(missed) = missed.filter(|_| asked) else { return false };
+        let near = self.lookahead.near(read.extent, missed, &self.memory, &self.storage);
+        let Some(Near { region, piece }) = near else { return false };
+        let planned = plan.map_or(0, |plan| plan.piece.saturating_mul(plan.pieces));
+        if region.end().saturating_sub(missed) <= planned {
+            return false;
+        }
+        // In pieces, since whoever wants a block waits for all of its piece.
+        let pieces = |rest: u32| Plan { piece: piece.min(rest), pieces: rest.div_ceil(piece), ..Plan::NOTHING };
+        let ahead = Ahead { file: region.file, ..ahead };
+        // What lies behind comes with the demand.
+        self.fetch_ahead(ahead, missed, pieces(region.end() - missed), out);
+        let before = read.extent.start.saturating_sub(region.start);
+        self.fetch_ahead(ahead, region.start, pieces(before), out);
+        true
+    }
+
+    /// Gives frames to the absent blocks of a plan and appends them to `runs`, one run or more a
+    /// piece. Returns the block up to which everything is there or under way.
+    fn fetch_ahead(&mut self, ahead: Ahead, from: u32, plan: Plan, out: &mut Actions) -> u32 {
+        let Some(blocks) = self.storage.file(ahead.file).map(|file| file.blocks) else { return from };
+        let mut at = from;
+        for piece in 0..plan.pieces {
+            let piece_end = from.saturating_add(plan.piece.saturating_mul(piece + 1)).min(blocks);
+            // The first piece goes on with the demand; a later one is a fetch of its own.
+            let mut apart = piece > 0;
+            while at < piece_end {
+                if let Some(end) = self.lookahead.gap_at(ahead.id, at, self.memory.free(), &self.storage) {
+                    let gap = Extent::between(ahead.file, at, end.min(blocks));
+                    // Behind the last block that is wanted of a piece nothing is.
+                    let through = gap.end() < piece_end && self.is_read_through(gap);
+                    if through && !self.fetch_gap(gap, ahead, &mut apart, out) {
+                        return at;
+                    }
+                    apart |= !through;
+                    at = gap.end();
+                    continue;
+                }
+                if !self.fetch_block(BlockKey::new(ahead.file, at), ahead, &mut apart, out) {
+                    return at;
+                }
+                at += 1;
+            }
+        }
+        at.max(from)
+    }
+
+    /// Has a block fetched ahead, if it is not there or under way. `false` if there is no frame for
+    /// it.
+    fn fetch_block(&mut self, key: BlockKey, ahead: Ahead, apart: &mut bool, out: &mut Actions) -> bool {
+        if let Some(slot) = self.memory.resident(key) {
+            self.memory.expects(slot, ahead.id);
+            return true;
+        }
+        let device = self.storage.device_of(key).unwrap_or_default();
+        let class = self.memory.class_of_prefetched(key, device, ahead.access);
+        let Some(slot) = self.assign(key, class, out) else { return false };
+        self.memory.is_ahead(slot);
+        self.storage.counters(device).prefetched += 1;
+        self.runs.append_to_piece(key, self.storage.begins_unit(key), apart);
+        true
+    }
+
+    /// Whether a gap takes no longer to read than a switch, and is preceded by a block that is
+    /// fetched, too.
+    fn is_read_through(&self, gap: Extent) -> bool {
+        let entry = self.storage.file(gap.file).filter(|_| self.runs.end_at(gap));
+        entry.is_some_and(|entry| gap.len <= self.storage.competitive_depth(entry, gap.start))
+    }
+
+    /// Has the absent blocks of a gap fetched. `false` if there is no frame for one.
+    fn fetch_gap(&mut self, gap: Extent, ahead: Ahead, apart: &mut bool, out: &mut Actions) -> bool {
+        for key in gap.keys() {
+            if self.memory.resident(key).is_some() {
+                continue;
+            }
+            let device = self.storage.device_of(key).unwrap_or_default();
+            let class = self.memory.class_of_prefetched(key, device, ahead.access);
+            if self.assign(key, class, out).is_none() {
+                return false;
+            }
+            self.runs.append_to_piece(key, self.storage.begins_unit(key), apart);
+        }
+        true
+    }
+
+    /// A block that was fetched ahead of `owner` has been read by somebody, or goes unread. If it
+    /// is nobody's, that tells about the gaps of its file.
+    pub(super) fn learn_of_gap(&mut self, key: BlockKey, owner: StreamId, used: bool) {
+        if owner == StreamId::NONE {
+            self.storage.saw_in_gap(key.file(), used);
+        }
+    }
+}
