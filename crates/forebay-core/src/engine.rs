@@ -94,12 +94,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// [`Segments::most`]: crate::partition::Segments::most
     pub fn new(setup: Setup, seats: Seats) -> Engine<R, I> {
         let Seats { prefetcher, reclaimer, divider, programs } = seats;
-        let memory = Memory::new(&setup, reclaimer, divider, programs);
+        let mut memory = Memory::new(&setup, reclaimer, divider, programs);
         let lookahead = Lookahead::new(&setup, prefetcher);
         let (hears, sample) = (memory.hears_references(), memory.sample());
+        let short_cut = ShortCut::new(lookahead.needs(), setup.referenced, hears, sample);
+        memory.tells_sample(short_cut.sampled());
         Engine {
             storage: Storage::new(&setup.devices, setup.block_bytes),
-            short_cut: ShortCut::new(lookahead.needs(), setup.referenced, hears, sample),
+            short_cut,
             memory,
             lookahead,
             requests: Requests::default(),

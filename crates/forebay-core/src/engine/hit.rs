@@ -32,6 +32,11 @@ impl ShortCut {
         }
     }
 
+    /// Blocks whose hash is below this are in somebody's sample.
+    pub(super) fn sampled(self) -> u64 {
+        self.sampled
+    }
+
     /// Whether nobody hears of those that take it.
     #[inline(always)]
     pub(super) fn is_plain(self) -> bool {

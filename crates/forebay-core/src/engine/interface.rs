@@ -99,6 +99,7 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
 
     fn no_short_cut(&mut self) {
         self.short_cut = ShortCut::NONE;
+        self.memory.tells_sample(u64::MAX);
     }
 
     fn pin(&mut self, frame: FrameId) -> bool {

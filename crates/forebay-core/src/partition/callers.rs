@@ -13,6 +13,9 @@ use crate::types::{BlockKey, Caller, ContextId};
 pub struct Callers {
     contexts: Box<dyn Contexts>,
     by: By,
+    /// Blocks whose hash is below this are in the sample of somebody else; and in that of anybody.
+    sampled: u64,
+    sample: u64,
     /// Accesses so far: virtual time.
     now: u64,
     /// The caller of the last access.
@@ -23,7 +26,15 @@ pub struct Callers {
 impl Callers {
     /// Before the first access.
     pub fn new(contexts: Box<dyn Contexts>) -> Callers {
-        Callers { by: contexts.by(), contexts, now: 0, last: 0, standing: Standing::NOTHING }
+        Callers {
+            by: contexts.by(),
+            contexts,
+            sampled: 0,
+            sample: u64::MAX,
+            now: 0,
+            last: 0,
+            standing: Standing::NOTHING,
+        }
     }
 
     /// The key that tells callers apart.
@@ -31,9 +42,14 @@ impl Callers {
         self.by
     }
 
+    /// Blocks whose hash is below `sampled` are in the sample of somebody else from now on.
+    pub(crate) fn samples(&mut self, sampled: u64) {
+        (self.sampled, self.sample) = (sampled, u64::MAX);
+    }
+
     /// A block is accessed: where does it go?
     pub fn access(&mut self, caller: Caller, key: BlockKey) -> Access {
-        match self.expects(caller, key, hash(key.raw())) {
+        match self.stands(caller, key, hash(key.raw()), self.standing.sample) {
             Some((&access, now)) => {
                 self.passes();
                 Access { now, ..access }
@@ -42,12 +58,19 @@ impl Callers {
         }
     }
 
-    /// The same, if the last answer stands for this access, as for most; its time is told apart.
-    /// `hash` is that of the block. [`passes`](Self::passes) then counts the access.
+    /// The same, if the last answer stands for this access and the block, which has that hash, is
+    /// in nobody's sample, as for most; its time is told apart. [`passes`](Self::passes) then
+    /// counts the access.
     #[inline(always)]
     pub(crate) fn expects(&self, caller: Caller, key: BlockKey, hash: u64) -> Option<(&Access, u64)> {
+        self.stands(caller, key, hash, self.sample)
+    }
+
+    /// The last answer, if it stands for blocks whose hash is not below `sample`.
+    #[inline(always)]
+    fn stands(&self, caller: Caller, key: BlockKey, hash: u64, sample: u64) -> Option<(&Access, u64)> {
         let now = self.now + 1;
-        let known = self.id(caller, key) == self.last && hash >= self.standing.sample && now < self.standing.due;
+        let known = self.id(caller, key) == self.last && hash >= sample && now < self.standing.due;
         known.then_some((&self.standing.access, now))
     }
 
@@ -62,6 +85,7 @@ impl Callers {
         self.now += 1;
         self.last = self.id(caller, key);
         self.standing = self.contexts.accessed(self.last, key, self.now);
+        self.sample = self.standing.sample.max(self.sampled);
         Access { now: self.now, ..self.standing.access }
     }
 
@@ -82,7 +106,7 @@ impl Callers {
     pub fn hint(&mut self, context: ContextId, hint: Hint) {
         if self.by == By::Context {
             self.contexts.hinted(context, hint, self.now);
-            self.standing = Standing::NOTHING;
+            (self.standing, self.sample) = (Standing::NOTHING, u64::MAX);
         }
     }
 

@@ -85,12 +85,14 @@ impl Parted {
         access: &Access,
         now: u64,
     ) -> bool {
-        // Where loops have no parts the default policy has their blocks.
-        let place = match access.place {
-            Place::Loop(_) if !self.has_loops => Place::Default,
-            place => place,
+        let hit = match access.place {
+            Place::Loop(number) if self.has_loops => {
+                self.program.hit_in_loop(directory, slot, number, &access.rhythm, now)
+            }
+            // Where loops have no parts the default policy has their blocks.
+            Place::Default | Place::Loop(_) => self.program.hit(policy, directory, slot, now),
+            Place::Dropped => false,
         };
-        let hit = self.program.hit(policy, directory, slot, place, access.rhythm, now);
         if hit && self.hears_uses {
             self.used(slot, now);
         }

@@ -56,11 +56,12 @@ impl<R: Replacement, I: Index> Memory<R, I> {
     ) -> bool {
         let hash = sample_hash(key.raw());
         match &mut self.callers {
-            _ if hash < sampled => false,
+            None if hash < sampled => false,
             None => {
                 self.segments.hit(&mut self.directory, slot);
                 true
             }
+            // They know the sample ([`tells_sample`](Self::tells_sample)).
             Some(callers) => {
                 let hit = |(access, now)| self.segments.hit_by(&mut self.directory, partition, slot, access, now);
                 let hit = callers.expects(caller, key, hash).is_some_and(hit);
@@ -80,6 +81,13 @@ impl<R: Replacement, I: Index> Memory<R, I> {
     /// Blocks whose hash is below this are in somebody's sample.
     pub(in crate::engine) fn sample(&self) -> u64 {
         self.divider.as_ref().map_or(0, |divider| divider.sample()).max(self.segments.bound())
+    }
+
+    /// References to blocks whose hash is below `sampled` are never as expected from now on.
+    pub(in crate::engine) fn tells_sample(&mut self, sampled: u64) {
+        if let Some(callers) = &mut self.callers {
+            callers.samples(sampled);
+        }
     }
 
     /// Somebody refers to a block, resident or not: partitions by worth hear of it.

@@ -229,33 +229,40 @@ impl Program {
         swept.due = now.saturating_add(swept.interval(all));
     }
 
-    /// [`accessed`](Self::accessed) and [`referred`](Self::referred) in one, of a resident block
-    /// whose place is this, in a loop of that rhythm. If the block is not in the part where it
-    /// belongs, or a sweep is due, it does nothing and returns `false`.
+    /// A hit of a block whose place is the default partition: [`accessed`](Self::accessed) and
+    /// [`referred`](Self::referred) in one. If the block is elsewhere, or a sweep is due, it does
+    /// nothing and returns `false`.
     #[inline(always)]
     pub fn hit<R: Replacement, I: Index>(
-        &mut self,
+        &self,
         policy: &mut R,
         directory: &mut Directory<I>,
         slot: Slot,
-        place: Place,
-        rhythm: Rhythm,
+        now: u64,
+    ) -> bool {
+        let own = directory.frames.list(slot).0 < self.first && now < self.due;
+        if own {
+            policy.hit(directory, slot);
+        }
+        own
+    }
+
+    /// The same of a block whose place is the partition of a loop.
+    #[inline(always)]
+    pub fn hit_in_loop<I: Index>(
+        &mut self,
+        directory: &mut Directory<I>,
+        slot: Slot,
+        number: u8,
+        rhythm: &Rhythm,
         now: u64,
     ) -> bool {
         let list = directory.frames.list(slot);
-        if now >= self.due {
-            return false;
-        }
-        match place {
-            Place::Default if list.0 < self.first => policy.hit(directory, slot),
-            Place::Loop(number) if u16::from(list.0) == u16::from(self.first + LISTS) + u16::from(number) => {
-                let Some(own) = self.loops.get_mut(usize::from(number)) else { return false };
-                own.accessed(rhythm);
-                directory.frames.set_count(slot, own.epoch);
-                directory.frames.move_to_front(slot, list);
-            }
-            _ => return false,
-        }
+        let its = list.0.wrapping_sub(self.first + LISTS) == number && now < self.due;
+        let Some(own) = self.loops.get_mut(usize::from(number)).filter(|_| its) else { return false };
+        own.accessed(*rhythm);
+        directory.frames.set_count(slot, own.epoch);
+        directory.frames.move_to_front(slot, list);
         true
     }
 
