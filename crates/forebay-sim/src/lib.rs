@@ -1,11 +1,10 @@
 //! The simulator: the policies of `forebay-core`, driven by traces in virtual time.
 //!
 //! [`untimed`] replays references without time and counts hits; [`timed`] runs a whole core over
-//! modelled devices. [`chart`] draws what came out, and [`repro`] checks the papers' claims with
-//! it.
+//! modelled devices. [`chart`] draws what came out. The papers' claims are checked by
+//! `forebay-repro`, of which nothing here knows.
 
 pub mod chart;
-pub mod repro;
 mod sweep;
 pub mod timed;
 pub mod untimed;

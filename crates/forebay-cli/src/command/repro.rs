@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use forebay_sim::repro::{self, Context, Experiment, Finding, Verdict};
+use forebay_repro::{Context, Experiment, Finding, Verdict};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Repro) -> Result<(), Failure> {
     let chart = || findings.first().and_then(|(_, finding): &(_, Finding)| finding.charts.first()).cloned();
     report::show(&records, &options.report, chart)?;
     if let Some(path) = &options.html {
-        std::fs::write(path, repro::page(&findings, options.seed))
+        std::fs::write(path, forebay_repro::page(&findings, options.seed))
             .map_err(|error| Failure::run(format!("cannot write {}: {error}", path.display())))?;
     }
     stopped.outcome(records.len(), all)?;
@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Repro) -> Result<(), Failure> {
 /// The experiments that are asked for, each once, in the order in which they are given.
 fn experiments(options: &Repro) -> Result<Vec<Experiment>, Failure> {
     if options.claims.is_empty() {
-        return repro::experiments().map_err(Failure::input);
+        return forebay_repro::experiments().map_err(Failure::input);
     }
     let mut experiments: Vec<Experiment> = Vec::new();
     for claim in &options.claims {
@@ -74,11 +74,11 @@ fn experiments(options: &Repro) -> Result<Vec<Experiment>, Failure> {
 /// An experiment by the name of its claim, or by the file that describes it.
 fn experiment(claim: &str) -> Result<Experiment, Failure> {
     if !claim.ends_with(".toml") {
-        return repro::experiment(claim).map_err(Failure::input);
+        return forebay_repro::experiment(claim).map_err(Failure::input);
     }
     let text =
         std::fs::read_to_string(claim).map_err(|error| Failure::input(format!("cannot read {claim}: {error}")))?;
-    repro::described(&text).map_err(|error| Failure::input(format!("{claim}: {error}")))
+    forebay_repro::described(&text).map_err(|error| Failure::input(format!("{claim}: {error}")))
 }
 
 fn list(experiments: &[Experiment], options: &Repro) -> Result<(), Failure> {
@@ -99,11 +99,11 @@ fn check(experiments: Vec<Experiment>, options: &Repro) -> Result<Checked, Failu
     for experiment in experiments {
         let began = Instant::now();
         let run = progress.run();
-        let finding = match repro::run(&experiment, &Context { seed: options.seed, quick: options.quick, watch: &run })
-        {
-            Err(_) if progress.stopped() => break,
-            finding => finding.map_err(Failure::run)?,
-        };
+        let finding =
+            match forebay_repro::run(&experiment, &Context { seed: options.seed, quick: options.quick, watch: &run }) {
+                Err(_) if progress.stopped() => break,
+                finding => finding.map_err(Failure::run)?,
+            };
         records.push(Record {
             id: experiment.id.clone(),
             paper: experiment.figure.clone(),

@@ -28,7 +28,7 @@ impl Build for Frames {
 }
 
 /// A cache that counts its misses.
-pub(crate) struct Contexts<R> {
+pub struct Contexts<R> {
     directory: Directory<Dense>,
     segments: Segments<R>,
     detector: Detector,
@@ -37,7 +37,7 @@ pub(crate) struct Contexts<R> {
 
 impl<R: replacement::Replacement> Contexts<R> {
     /// Of `frames` blocks.
-    pub(crate) fn new(frames: u32, settings: Settings) -> Contexts<R> {
+    pub fn new(frames: u32, settings: Settings) -> Contexts<R> {
         let context = Some(&settings);
         let (lists, ghosts) = (Segments::<R>::lists(1, context), Segments::<R>::ghosts(frames, 1, context));
         Contexts {
@@ -50,17 +50,17 @@ impl<R: replacement::Replacement> Contexts<R> {
 
     /// How many blocks the default partition has, how many are one-shot, and how many each loop
     /// has.
-    pub(crate) fn sizes(&self) -> Vec<u32> {
+    pub fn sizes(&self) -> Vec<u32> {
         self.segments.program(0).map(|program| program.sizes(&self.directory.frames).collect()).unwrap_or_default()
     }
 
     /// What is known of contexts.
-    pub(crate) fn detector(&self) -> &Detector {
+    pub fn detector(&self) -> &Detector {
         &self.detector
     }
 
     /// Refers to the block of number `key`, which is called `name` in its trace.
-    pub(crate) fn refer_to(&mut self, key: u32, name: BlockKey, caller: Caller) {
+    pub fn refer_to(&mut self, key: u32, name: BlockKey, caller: Caller) {
         let (directory, segments) = (&mut self.directory, &mut self.segments);
         let access = self.detector.access(caller, name);
         if segments.accessed(directory, 0, name, &access) {

@@ -1,0 +1,182 @@
+//! amp-adapt: how the sizes of AMP's partitions follow the loops (AMP §4.3, Fig. 13), on a workload
+//! like glimpse's.
+
+use forebay_core::context::Settings;
+use forebay_core::random::Random;
+use forebay_core::replacement::Arc;
+use forebay_core::{BlockKey, Caller, ContextId, FileId, HandlerId};
+use serde::Deserialize;
+
+use crate::{Context, Error, Experiment, Finding, Measure};
+use forebay_sim::chart::{Axis, Chart, Series};
+use forebay_sim::untimed::Contexts;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// Blocks of the cache.
+    frames: u32,
+    accesses: u64,
+    /// How often sizes are looked at.
+    every: u64,
+    /// All indexed files, which one context scans again and again.
+    files: u32,
+    /// Blocks of each index, in the beginning and in the end.
+    index: [u32; 2],
+    /// Of a hundred accesses, those of the scan, of each index, the fastest first, and of all else.
+    shares: [u32; 5],
+    /// Blocks of all else, of which a few are read most.
+    other: u32,
+}
+
+/// What was seen at a moment: frames of the scan's partition, of the indexes', of the default one;
+/// blocks of an index.
+struct Look {
+    at: u64,
+    frames: [u32; 5],
+    index: u32,
+}
+
+const SCAN: usize = 0;
+const OTHER: usize = 4;
+const NAMES: [&str; 5] = ["MRU 1, all files", "MRU 2", "MRU 3", "MRU 4", "ARC"];
+
+pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
+    let mut parameters: Parameters = experiment.parameters()?;
+    if context.quick {
+        parameters.accesses /= 4;
+    }
+    let looks = run(&parameters, context)?;
+    let end = looks.last().ok_or_else(|| experiment.wrong("too few accesses to look at"))?;
+    let indexes = |look: &Look| look.frames[1..OTHER].iter().sum::<u32>();
+    let whole = f64::from(3 * end.index);
+    let share = |frames: u32, of: f64| f64::from(frames) / of;
+    // Of what each would like to have.
+    let held = share(indexes(end), whole);
+    let scan = share(end.frames[SCAN], f64::from(parameters.files));
+    let order = (2..OTHER).filter(|&at| end.frames[at] <= end.frames[at - 1]).count();
+    let settled = &looks[looks.len() / 4..];
+    let follows = correlation(settled.iter().map(|look| (f64::from(look.index), f64::from(indexes(look)))));
+    let first = settled.first().unwrap_or(end);
+    let growth = f64::from(indexes(end)) / f64::from(indexes(first).max(1));
+    let grown = f64::from(end.index) / f64::from(first.index.max(1));
+    let judged = |rule: &str, value: f64, what: &str, paper: &str, ours: String| {
+        experiment.judged(rule, value, (what, paper), ours)
+    };
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let measures = vec![
+        judged(
+            "shorter",
+            held / scan.max(1e-9),
+            "of its blocks an index has, times as many as the scan of all files",
+            "more",
+            format!("{} and {}", percent(held), percent(scan)),
+        )?,
+        judged(
+            "order",
+            order as f64,
+            "indexes that have no more than a faster one",
+            "both",
+            format!("{:?}", &end.frames[1..OTHER]),
+        )?,
+        judged(
+            "follows",
+            follows,
+            "correlation of their size with their partitions', once known",
+            "grows",
+            format!("{follows:.2}"),
+        )?,
+        judged("growth", growth / grown, "growth of their partitions over theirs", "grows", {
+            format!("{growth:.2} times, they themselves {grown:.2} times")
+        })?,
+        Measure::shown("frames in the end: scan, indexes, ARC", "", format!("{:?}", end.frames)),
+    ];
+    let series = (0..NAMES.len()).map(|at| Series {
+        name: NAMES[at].to_owned(),
+        points: looks.iter().map(|look| (look.at as f64, f64::from(look.frames[at]))).collect(),
+    });
+    let wanted = Series {
+        name: "blocks of the three indexes".to_owned(),
+        points: looks.iter().map(|look| (look.at as f64, f64::from(3 * look.index))).collect(),
+    };
+    let chart = Chart {
+        title: "Sizes of AMP's partitions".to_owned(),
+        x: Axis::linear("accesses"),
+        y: Axis::linear("blocks"),
+        series: series.chain([wanted]).collect(),
+    };
+    let ours = format!(
+        "indexes have {} of their blocks, the scan {}; partitions grow {growth:.1} times while indexes grow {grown:.1} times",
+        percent(held),
+        percent(scan)
+    );
+    Ok(Finding::new(ours, measures, vec![chart]))
+}
+
+/// Five contexts take turns at random, by their shares.
+fn run(parameters: &Parameters, context: &Context<'_>) -> Result<Vec<Look>, Error> {
+    let seed = context.seed as u32;
+    let mut cache: Contexts<Arc> = Contexts::new(parameters.frames, Settings { seed, ..Settings::AMP });
+    let mut random = Random::new(seed);
+    let all: u32 = parameters.shares.iter().sum();
+    let mut positions = [0; 5];
+    let mut looks = Vec::new();
+    let [small, large] = parameters.index.map(u64::from);
+    for at in 1..=parameters.accesses {
+        let index = (small + (large.saturating_sub(small)) * at / parameters.accesses) as u32;
+        let mut drawn = random.below(all.into()) as u32;
+        let whose = parameters.shares.iter().position(|&share| {
+            let own = drawn < share;
+            drawn = drawn.saturating_sub(share);
+            own
+        });
+        let whose = whose.unwrap_or(OTHER);
+        let block = match whose {
+            SCAN => next(&mut positions[SCAN], parameters.files),
+            // The lower of three: low ones are read most.
+            OTHER => (0..3).map(|_| random.below(parameters.other.into()) as u32).min().unwrap_or(0),
+            _ => next(&mut positions[whose], index),
+        };
+        // Blocks have numbers of their own, by context.
+        let key = whose as u32 + 5 * block;
+        let caller = Caller { handler: HandlerId(0), context: ContextId(whose as u32) };
+        cache.refer_to(key, BlockKey::new(FileId(whose as u32), block), caller);
+        if at % parameters.every == 0 {
+            looks.push(Look { at, frames: by_context(&cache), index });
+            context.step(at as usize, parameters.accesses as usize)?;
+        }
+    }
+    Ok(looks)
+}
+
+/// The next block of a loop.
+fn next(position: &mut u32, blocks: u32) -> u32 {
+    *position = if *position + 1 < blocks { *position + 1 } else { 0 };
+    *position
+}
+
+/// The frames of each context's partition: none as long as it has none, and its blocks are in the
+/// default one.
+fn by_context(cache: &Contexts<Arc>) -> [u32; 5] {
+    let sizes = cache.sizes();
+    let mut frames = [0; 5];
+    frames[OTHER] = sizes.first().copied().unwrap_or(0);
+    for learnt in cache.detector().learnt() {
+        if let (Some(own), Some(number)) = (frames.get_mut(learnt.id as usize), learnt.partition) {
+            *own = sizes.get(2 + usize::from(number)).copied().unwrap_or(0);
+        }
+    }
+    frames
+}
+
+/// Pearson's.
+fn correlation(points: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+    let count = points.clone().count().max(1) as f64;
+    let sums = points.clone().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));
+    let (x, y) = (sums.0 / count, sums.1 / count);
+    let spread = points.fold((0.0, 0.0, 0.0), |(xx, yy, xy), point| {
+        let (dx, dy) = (point.0 - x, point.1 - y);
+        (xx + dx * dx, yy + dy * dy, xy + dx * dy)
+    });
+    spread.2 / (spread.0 * spread.1).sqrt().max(f64::MIN_POSITIVE)
+}
