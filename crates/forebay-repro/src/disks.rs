@@ -14,14 +14,15 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forebay_core::UnknownPolicy;
+use forebay_core::Policy;
+use forebay_core::presets::Replacement;
 use forebay_device::device;
 use forebay_device::scheduler::SchedulerKind;
 use forebay_trace::generate;
 use serde::Deserialize;
 
-use crate::{Context, Error, Experiment};
-use forebay_sim::chart::{Axis, Chart, Series};
+use crate::line::{self, Line};
+use crate::{Context, Error, Experiment, Job};
 use forebay_sim::timed::{self, DeviceSetup, Level, Load, Outcome, Setup, Span, Striping, Workload};
 use forebay_sim::{processors, sweep};
 
@@ -77,22 +78,18 @@ impl Default for Disks {
 }
 
 impl Disks {
-    /// One run's setup, the first `old` slow disks being `years` old. `policy` may be [`NO_CACHE`].
-    pub(crate) fn setup(
-        &self,
-        policy: &str,
-        (old, years): (u32, u32),
-        trace: &Workload,
-        (experiment, context): (&Experiment, &Context<'_>),
-    ) -> Result<Setup, Error> {
-        let name = if policy == NO_CACHE { "lru" } else { policy };
-        let parsed = name.parse().map_err(|error: UnknownPolicy| experiment.wrong(&error.to_string()))?;
-        let memory_mib = if policy == NO_CACHE { self.least_mib } else { self.cache_mib };
-        let aged = if years == 0 { self.drive.clone() } else { format!("{}@{years}", self.drive) };
+    /// One run's setup. `policy` may be [`NO_CACHE`].
+    pub(crate) fn setup(&self, policy: &str, old: Old, trace: &Workload, job: Job<'_>) -> Result<Setup, Error> {
+        let (parsed, memory_mib) = if policy == NO_CACHE {
+            (Policy::replacing(Replacement::Lru), self.least_mib)
+        } else {
+            (job.experiment.policy(policy)?, self.cache_mib)
+        };
+        let aged = if old.years == 0 { self.drive.clone() } else { format!("{}@{}", self.drive, old.years) };
         let (fresh, aged) = (device(&self.drive)?, device(&aged)?);
         let disk = |description| DeviceSetup { scheduler: self.scheduler, ..DeviceSetup::new(description) };
         let mut devices = vec![disk(fresh.clone()); self.disks.max(1) as usize];
-        self.slow_ones(old).for_each(|number| devices[number] = disk(aged.clone()));
+        self.slow_ones(old.count).for_each(|number| devices[number] = disk(aged.clone()));
         let level = Level::new(parsed, memory_mib << 20);
         Ok(Setup {
             levels: vec![Level { link: Some(Default::default()), ..level }],
@@ -101,7 +98,7 @@ impl Disks {
             striping: Striping::Files(self.stripe_kib << 10),
             load: Load::closed(self.outstanding),
             warm_up: Some(Span::Requests(((trace.requests() as f64 * self.warm_up) as u64).max(1))),
-            seed: context.seed,
+            seed: job.context.seed,
             ..Setup::new(parsed, memory_mib << 20, fresh.clone(), self.outstanding)
         })
     }
@@ -111,6 +108,21 @@ impl Disks {
     pub(crate) fn slow_ones(&self, count: u32) -> impl Iterator<Item = usize> + use<> {
         let (slow, disks) = (self.slow, self.disks.max(1));
         (0..count.min(disks)).map(move |number| ((slow + number) % disks) as usize)
+    }
+}
+
+/// So many of the disks, from the slow one on, are so many years old.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Old {
+    pub(crate) count: u32,
+    pub(crate) years: u32,
+}
+
+impl Old {
+    /// One of so many years.
+    pub(crate) fn one(years: u32) -> Old {
+        Old { count: 1, years }
     }
 }
 
@@ -125,14 +137,20 @@ pub(crate) struct Trace {
     /// What is said to it.
     #[serde(default)]
     pub(crate) parameters: BTreeMap<String, String>,
+    /// What is said instead if a small part will do.
+    #[serde(default)]
+    pub(crate) quick: BTreeMap<String, String>,
 }
 
 impl Trace {
-    /// The trace; if a small part will do, a sixtieth of it.
+    /// The trace; if a small part will do, a sixtieth of its requests.
     pub(crate) fn load(&self, experiment: &Experiment, context: &Context<'_>) -> Result<Workload, Error> {
         let mut parameters = self.parameters.clone();
         if let Some(requests) = parameters.get_mut("requests").filter(|_| context.quick) {
             *requests = (requests.parse().unwrap_or(0u64) / 60).max(100).to_string();
+        }
+        if context.quick {
+            parameters.extend(self.quick.clone());
         }
         let given: Vec<(&str, &str)> = parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let source = generate::named(&self.workload, &given, context.seed);
@@ -140,18 +158,19 @@ impl Trace {
     }
 }
 
-/// Loads all traces, by their names.
-pub(crate) fn load(
-    traces: &[Trace],
-    experiment: &Experiment,
-    context: &Context<'_>,
-) -> Result<BTreeMap<String, Workload>, Error> {
+/// Traces, by their names.
+pub(crate) type Loaded = BTreeMap<String, Workload>;
+
+/// Loads all traces.
+pub(crate) fn load(traces: &[Trace], experiment: &Experiment, context: &Context<'_>) -> Result<Loaded, Error> {
     traces.iter().map(|trace| Ok((trace.name.clone(), trace.load(experiment, context)?))).collect()
 }
 
 /// A run that is to be.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
+    /// What it is called in figures, with all others of the same sweep.
+    pub(crate) sweep: String,
     /// On which trace, by its name.
     pub(crate) trace: String,
     /// Which policy, as it is called in figures.
@@ -164,7 +183,7 @@ pub(crate) struct Case {
 /// A run that was.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
-    pub(crate) trace: String,
+    pub(crate) sweep: String,
     pub(crate) policy: String,
     pub(crate) at: f64,
     pub(crate) outcome: Outcome,
@@ -179,7 +198,7 @@ pub(crate) struct Figures {
 /// Runs every case, on all processors.
 pub(crate) fn run(
     cases: Vec<Case>,
-    traces: &BTreeMap<String, Workload>,
+    traces: &Loaded,
     experiment: &Experiment,
     context: &Context<'_>,
 ) -> Result<Figures, Error> {
@@ -195,51 +214,23 @@ pub(crate) fn run(
     let outcomes: Vec<Outcome> =
         outcomes.into_iter().map(|outcome| outcome.unwrap_or(Err(Error::Stopped))).collect::<Result<_, _>>()?;
     let point = |(case, outcome): (Case, Outcome)| {
-        let Case { trace, policy, at, .. } = case;
-        Point { trace, policy, at, outcome }
+        let Case { sweep, policy, at, .. } = case;
+        Point { sweep, policy, at, outcome }
     };
     Ok(Figures { points: cases.into_iter().zip(outcomes).map(point).collect() })
 }
 
 impl Figures {
-    /// The throughput of a policy, 10^6 bytes a second, along the axis.
-    pub(crate) fn line(&self, trace: &str, policy: &str) -> Vec<(f64, f64)> {
-        let ours = self.points.iter().filter(|point| point.trace == trace && point.policy == policy);
-        ours.map(|point| (point.at, point.outcome.throughput_mb_s)).collect()
+    /// A figure of a policy along the axis of a sweep.
+    pub(crate) fn line(&self, sweep: &str, policy: &str, of: impl Fn(&Outcome) -> f64) -> Line {
+        let ours = self.points.iter().filter(|point| point.sweep == sweep && point.policy == policy);
+        ours.map(|point| line::Point { at: point.at, value: of(&point.outcome) }).collect()
     }
 
-    /// The same at one place; not a number if there is none.
-    pub(crate) fn at(&self, trace: &str, policy: &str, at: f64) -> f64 {
-        self.line(trace, policy).into_iter().find(|point| point.0 == at).map_or(f64::NAN, |point| point.1)
+    /// The throughput of a policy, 10^6 bytes a second.
+    pub(crate) fn throughput(&self, sweep: &str, policy: &str) -> Line {
+        self.line(sweep, policy, |outcome| outcome.throughput_mb_s)
     }
-
-    /// The throughput of all policies on a trace, as the paper's figures have it.
-    pub(crate) fn chart(&self, trace: &str, title: &str, x: Axis) -> Chart {
-        let mut series: Vec<Series> = Vec::new();
-        for point in self.points.iter().filter(|point| point.trace == trace) {
-            let at = (point.at, point.outcome.throughput_mb_s);
-            match series.iter_mut().find(|line| line.name == point.policy) {
-                Some(line) => line.points.push(at),
-                None => series.push(Series { name: point.policy.clone(), points: vec![at] }),
-            }
-        }
-        Chart { title: title.to_owned(), x, y: Axis::linear("MB/s"), series }
-    }
-}
-
-/// `0: 57.4, 2: 44.1`: along the axis.
-pub(crate) fn listed(line: &[(f64, f64)]) -> String {
-    line.iter().map(|&(at, value)| format!("{at}: {value:.1}")).collect::<Vec<_>>().join(", ")
-}
-
-/// The largest value on a line, and where.
-pub(crate) fn highest(line: &[(f64, f64)]) -> (f64, f64) {
-    line.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((f64::NAN, f64::NAN))
-}
-
-/// The least.
-pub(crate) fn lowest(line: &[(f64, f64)]) -> (f64, f64) {
-    line.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((f64::NAN, f64::NAN))
 }
 
 #[cfg(test)]
@@ -249,7 +240,7 @@ mod tests {
 
     fn trace(workload: &str, requests: u32) -> Trace {
         let parameters = BTreeMap::from([("requests".to_owned(), requests.to_string())]);
-        Trace { name: workload.to_owned(), workload: workload.to_owned(), parameters }
+        Trace { name: workload.to_owned(), workload: workload.to_owned(), parameters, quick: BTreeMap::new() }
     }
 
     fn figures(trace: &Trace, cases: &[(&str, u32, u32)]) -> Figures {
@@ -257,8 +248,10 @@ mod tests {
         let context = Context { seed: 1, quick: false, watch: &forebay_sim::Unwatched };
         let traces = load(std::slice::from_ref(trace), &experiment, &context).unwrap();
         let of = |&(policy, old, years): &(&str, u32, u32)| {
-            let setup = disks.setup(policy, (old, years), &traces[&trace.name], (&experiment, &context)).unwrap();
-            Case { trace: trace.name.clone(), policy: policy.to_owned(), at: years.into(), setup }
+            let job = Job { experiment: &experiment, context: &context };
+            let setup = disks.setup(policy, Old { count: old, years }, &traces[&trace.name], job).unwrap();
+            let (sweep, trace) = (trace.name.clone(), trace.name.clone());
+            Case { sweep, trace, policy: policy.to_owned(), at: years.into(), setup }
         };
         run(cases.iter().map(of).collect(), &traces, &experiment, &context).unwrap()
     }
@@ -270,11 +263,11 @@ mod tests {
     fn a_request_is_served_by_all_disks_and_the_oldest_says_how_fast() {
         let figures = figures(&trace("sac-1", 1500), &[(NO_CACHE, 0, 0), (NO_CACHE, 1, 10), (NO_CACHE, 16, 5)]);
         for (years, ms) in [(0, 9.12), (10, 47.5), (5, 18.46)] {
-            let (got, wanted) = (figures.at("sac-1", NO_CACHE, years.into()), 0.256 * 1.024 / ms * 1e3);
+            let (got, wanted) = (figures.throughput("sac-1", NO_CACHE).at(years.into()), 0.256 * 1.024 / ms * 1e3);
             assert!((got / wanted - 1.0).abs() < 0.06, "{years} years: {got} MB/s instead of {wanted}");
         }
-        assert_eq!(figures.line("sac-1", NO_CACHE).len(), 3);
-        assert!(figures.at("sac-1", "lru", 0.0).is_nan());
+        assert_eq!(figures.throughput("sac-1", NO_CACHE).len(), 3);
+        assert!(figures.throughput("sac-1", "lru").at(0.0).is_nan());
     }
 
     #[test]

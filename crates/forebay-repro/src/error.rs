@@ -14,7 +14,7 @@ pub enum Error {
         id: String,
     },
     /// It is a claim of the papers about real time.
-    #[error("`{id}` is about real time: `forebay-bench {bench}` measures it; here are {}", names().join(", "))]
+    #[error("`{id}` is about real time: `{bench}` measures it; here are {}", names().join(", "))]
     Live {
         /// What was asked for.
         id: String,

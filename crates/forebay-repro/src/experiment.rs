@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use forebay_core::{Policy, UnknownPolicy};
 use forebay_sim::Watch;
 use forebay_sim::chart::Chart;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::sheet::Sheet;
 use crate::{Error, Rule, Verdict};
 
 /// An experiment as its description has it.
@@ -31,6 +33,8 @@ pub struct Experiment {
     /// Whatever the experiment's code is told.
     #[serde(default)]
     pub parameters: toml::Table,
+    /// What is judged, shown and drawn of the runs, where formulas can say it.
+    pub(crate) sheet: Option<Sheet>,
 }
 
 impl Experiment {
@@ -44,21 +48,20 @@ impl Experiment {
         self.rules.get(name).copied().ok_or_else(|| self.wrong(&format!("no rule is called `{name}`")))
     }
 
-    /// What was measured, judged by a rule. An error if there is nothing to judge.
-    pub(crate) fn judged(
-        &self,
-        rule: &str,
-        value: f64,
-        (what, paper): (&str, &str),
-        ours: String,
-    ) -> Result<Measure, Error> {
+    /// A measure, judged by a rule. An error if there is nothing to judge.
+    pub(crate) fn judged(&self, rule: &str, value: f64, measure: Measure) -> Result<Measure, Error> {
         if value.is_nan() {
+            let what = &measure.what;
             let reason =
                 format!("`{what}` has no figure to judge by `{rule}`: a policy or load that it names is not run");
             return Err(self.wrong(&reason));
         }
-        let verdict = Some(self.rule(rule)?.judge(value));
-        Ok(Measure { what: what.to_owned(), paper: paper.to_owned(), ours, verdict })
+        Ok(Measure { verdict: Some(self.rule(rule)?.judge(value)), ..measure })
+    }
+
+    /// A policy by its name.
+    pub(crate) fn policy(&self, name: &str) -> Result<Policy, Error> {
+        name.parse().map_err(|error: UnknownPolicy| self.wrong(&error.to_string()))
     }
 
     pub(crate) fn wrong(&self, reason: &str) -> Error {
@@ -83,6 +86,13 @@ impl Context<'_> {
         self.watch.progress(done as u64, all as u64);
         if self.watch.stopped() { Err(Error::Stopped) } else { Ok(()) }
     }
+}
+
+/// An experiment under way.
+#[derive(Clone, Copy)]
+pub(crate) struct Job<'a> {
+    pub(crate) experiment: &'a Experiment,
+    pub(crate) context: &'a Context<'a>,
 }
 
 /// What a check found.
@@ -112,7 +122,7 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// One that is not judged.
+    /// One that is not judged, or not yet.
     pub(crate) fn shown(what: &str, paper: &str, ours: String) -> Measure {
         Measure { what: what.to_owned(), paper: paper.to_owned(), ours, verdict: None }
     }

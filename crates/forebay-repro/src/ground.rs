@@ -9,12 +9,13 @@ use forebay_core::Policy;
 use forebay_device::slowdown::Slowdown;
 use serde::Deserialize;
 
-use crate::disks::{self, Case, Disks, Trace};
+use crate::disks::{self, Case, Disks, Old, Trace};
+use crate::line::{Line, Point};
 use crate::mixture::{Mixed, Mixture};
 use crate::raid::{self, Part, Place, Raid, closed};
-use crate::recorded::Recorded;
+use crate::recorded::{Cache, Recorded};
 use crate::server::{Benchmark, Parameters, Server, Sweep};
-use crate::{Context, Error, Experiment};
+use crate::{Error, Job};
 use forebay_sim::chart::{Axis, Chart, Series};
 use forebay_sim::timed::{self, Outcome, Writes};
 use forebay_sim::untimed::Algorithm;
@@ -152,7 +153,20 @@ pub(crate) struct Scores {
     pub(crate) unit: &'static str,
     /// Whether more of it is better.
     more: bool,
-    lines: Vec<(String, Vec<Score>)>,
+    lines: Vec<Scored>,
+}
+
+/// What one policy reached, place by place.
+#[derive(Clone, Debug)]
+struct Scored {
+    policy: String,
+    scores: Vec<Score>,
+}
+
+impl Scored {
+    fn new(policy: &str, scores: impl Iterator<Item = Score>) -> Scored {
+        Scored { policy: policy.to_owned(), scores: scores.collect() }
+    }
 }
 
 /// Milliseconds of a response: a hundredth of one is a page's copy. Seconds and miss ratios are not
@@ -171,34 +185,33 @@ impl Score {
 
 impl Scores {
     /// The measure of a policy, by places.
-    pub(crate) fn line(&self, policy: &str) -> Vec<(f64, f64)> {
-        self.scores(policy).iter().map(|score| (score.at, score.value)).collect()
+    pub(crate) fn line(&self, policy: &str) -> Line {
+        self.scores(policy).iter().map(|score| Point { at: score.at, value: score.value }).collect()
     }
 
     pub(crate) fn scores(&self, policy: &str) -> &[Score] {
-        self.lines.iter().find(|(name, _)| name == policy).map_or(&[], |(_, scores)| scores)
+        self.lines.iter().find(|scored| scored.policy == policy).map_or(&[], |scored| &scored.scores)
     }
 
     /// How many times as good a policy is as another, whatever is measured; of what is less the
     /// better, [`LEAST`] counts as any less.
-    pub(crate) fn ratios(&self, policy: &str, other: &str) -> Vec<(f64, f64)> {
-        let pairs = self.line(policy).into_iter().zip(self.line(other));
+    pub(crate) fn ratios(&self, policy: &str, other: &str) -> Line {
         let ratio = |ours: f64, theirs: f64| {
             if self.more { ours / theirs } else { theirs.max(LEAST) / ours.max(LEAST) }
         };
-        pairs.map(|((at, ours), (_, theirs))| (at, ratio(ours, theirs))).collect()
+        self.line(policy).with(&self.line(other), ratio)
     }
 
     /// Of several, the one that is best over all places: by the geometric mean, in which no place
     /// outweighs another.
     pub(crate) fn best<'a>(&self, policies: &'a [String]) -> Option<&'a String> {
         let first = policies.first()?;
-        let goodness = |policy: &String| mean(&self.ratios(policy, first));
+        let goodness = |policy: &String| self.ratios(policy, first).geometric_mean();
         policies.iter().max_by(|a, b| goodness(a).total_cmp(&goodness(b)))
     }
 
     pub(crate) fn chart(&self, title: &str) -> Chart {
-        let line = |(name, _): &(String, Vec<Score>)| Series { name: name.clone(), points: self.line(name) };
+        let line = |scored: &Scored| Series { name: scored.policy.clone(), points: self.line(&scored.policy).points() };
         Chart {
             title: title.to_owned(),
             x: self.x.clone(),
@@ -208,11 +221,6 @@ impl Scores {
     }
 }
 
-/// The geometric mean of a line.
-pub(crate) fn mean(line: &[(f64, f64)]) -> f64 {
-    (line.iter().map(|point| point.1.ln()).sum::<f64>() / line.len() as f64).exp()
-}
-
 impl Ground {
     /// All its policies, the paper's first.
     pub(crate) fn policies(&self) -> impl Iterator<Item = &String> {
@@ -220,14 +228,14 @@ impl Ground {
     }
 
     /// Runs policies.
-    pub(crate) fn run(&self, policies: &[String], of: (&Experiment, &Context<'_>)) -> Result<Scores, Error> {
+    pub(crate) fn run(&self, policies: &[String], job: Job<'_>) -> Result<Scores, Error> {
         match &self.on {
-            Machine::Node(node) => node.run(policies, of),
-            Machine::Array(array) => array.run(policies, of),
-            Machine::Client(client) => client.run(policies, of),
-            Machine::Pages(pages) => pages.run(policies, of),
-            Machine::Program(program) => program.run(policies, of),
-            Machine::Mixture(mixture) => mixed(mixture, policies, of),
+            Machine::Node(node) => node.run(policies, job),
+            Machine::Array(array) => array.run(policies, job),
+            Machine::Client(client) => client.run(policies, job),
+            Machine::Pages(pages) => pages.run(policies, job),
+            Machine::Program(program) => program.run(policies, job),
+            Machine::Mixture(mixture) => mixed(mixture, policies, job),
         }
     }
 
@@ -259,21 +267,21 @@ fn thin<T: Copy>(list: &mut Vec<T>, keep: usize) {
 }
 
 impl Node {
-    fn run(&self, policies: &[String], (experiment, context): (&Experiment, &Context<'_>)) -> Result<Scores, Error> {
+    fn run(&self, policies: &[String], job: Job<'_>) -> Result<Scores, Error> {
         let sweep = Sweep {
             benchmarks: vec![self.benchmark.clone()],
             policies: policies.to_vec(),
             handlers: self.handlers.clone(),
             seeds: self.seeds,
         };
-        let table = Parameters { server: self.server.clone(), sweep }.run(experiment, context)?;
+        let table = Parameters { server: self.server.clone(), sweep }.run(job.experiment, job.context)?;
         let score = |point: &crate::server::Point| {
             let outcomes: Vec<&Outcome> = point.outcomes.iter().collect();
             Score::of(point.handlers.into(), point.throughput(), &outcomes)
         };
         let line = |policy: &String| {
             let ours = table.points.iter().filter(|point| point.policy == *policy);
-            (policy.clone(), ours.map(score).collect())
+            Scored::new(policy, ours.map(score))
         };
         let x = Axis::logarithmic("request handlers at a time");
         Ok(Scores { x, unit: "MB/s", more: true, lines: policies.iter().map(line).collect() })
@@ -281,8 +289,8 @@ impl Node {
 }
 
 impl Array {
-    fn run(&self, policies: &[String], (experiment, context): (&Experiment, &Context<'_>)) -> Result<Scores, Error> {
-        let shorter = if context.quick { 0.1 } else { 1.0 };
+    fn run(&self, policies: &[String], job: Job<'_>) -> Result<Scores, Error> {
+        let shorter = if job.context.quick { 0.1 } else { 1.0 };
         let place = |&at: &f64| {
             let mut parts = self.parts.clone();
             if let Some(first) = parts.first_mut() {
@@ -293,14 +301,13 @@ impl Array {
             Place { at, parts, load, seconds: (self.seconds > 0.0).then_some(self.seconds * shorter), warm_up }
         };
         let places: Vec<Place> = self.over.iter().map(place).collect();
-        let table = raid::run(&places, policies, self.seeds, &self.raid, (experiment, context))?;
+        let table = raid::run(&places, policies, self.seeds, &self.raid, job)?;
         let score = |row: &raid::Row| {
             let outcomes: Vec<&Outcome> = row.runs.iter().map(|run| &run.outcome).collect();
             Score::of(row.at, row.mean(|run| self.of.of(run)), &outcomes)
         };
-        let line = |policy: &String| {
-            (policy.clone(), table.rows.iter().filter(|row| row.policy == *policy).map(score).collect())
-        };
+        let line =
+            |policy: &String| Scored::new(policy, table.rows.iter().filter(|row| row.policy == *policy).map(score));
         let lines = policies.iter().map(line).collect();
         Ok(Scores { x: Axis::linear(&self.varies), unit: self.of.unit(), more: self.of == Of::Throughput, lines })
     }
@@ -328,7 +335,8 @@ impl Of {
 }
 
 impl Client {
-    fn run(&self, policies: &[String], (experiment, context): (&Experiment, &Context<'_>)) -> Result<Scores, Error> {
+    fn run(&self, policies: &[String], job: Job<'_>) -> Result<Scores, Error> {
+        let Job { experiment, context } = job;
         let traces = disks::load(std::slice::from_ref(&self.trace), experiment, context)?;
         let trace = &traces[&self.trace.name];
         let (Change::Age(places) | Change::Fault { count: places, .. }) = &self.change;
@@ -336,19 +344,20 @@ impl Client {
         for policy in policies {
             for &place in places {
                 let years = if let Change::Age(_) = self.change { place } else { 0 };
-                let mut setup = self.disks.setup(policy, (1, years), trace, (experiment, context))?;
+                let mut setup = self.disks.setup(policy, Old::one(years), trace, job)?;
                 setup.writes = if self.writes { Writes::Device } else { Writes::Skip };
                 if let Change::Fault { at_s, factor, .. } = self.change {
                     let slow = Slowdown { at_s, until_s: None, factor };
                     self.disks.slow_ones(place).for_each(|number| setup.devices[number].slowdowns.push(slow));
                 }
-                cases.push(Case { trace: self.trace.name.clone(), policy: policy.clone(), at: place.into(), setup });
+                let (sweep, trace) = (self.trace.name.clone(), self.trace.name.clone());
+                cases.push(Case { sweep, trace, policy: policy.clone(), at: place.into(), setup });
             }
         }
         let figures = disks::run(cases, &traces, experiment, context)?;
         let score = |point: &disks::Point| Score::of(point.at, point.outcome.throughput_mb_s, &[&point.outcome]);
         let line = |policy: &String| {
-            (policy.clone(), figures.points.iter().filter(|point| point.policy == *policy).map(score).collect())
+            Scored::new(policy, figures.points.iter().filter(|point| point.policy == *policy).map(score))
         };
         let x = if let Change::Age(_) = self.change { "age of the disk, years" } else { "disks that turn slow" };
         Ok(Scores { x: Axis::linear(x), unit: "MB/s", more: true, lines: policies.iter().map(line).collect() })
@@ -356,47 +365,48 @@ impl Client {
 }
 
 impl Pages {
-    fn run(&self, policies: &[String], (experiment, context): (&Experiment, &Context<'_>)) -> Result<Scores, Error> {
+    fn run(&self, policies: &[String], job: Job<'_>) -> Result<Scores, Error> {
+        let Job { experiment, context } = job;
         // What is replayed without time has no prefetching and one device: of a policy its contexts
         // and its replacement are left.
-        let algorithm = |name: &String| match name.parse::<Policy>() {
-            Ok(Policy { context: Some(settings), replacement, .. }) => {
-                Ok((name.clone(), Algorithm::Contexts(replacement, settings)))
-            }
-            Ok(Policy { replacement, .. }) => Ok((name.clone(), Algorithm::Online(replacement))),
-            Err(unknown) => Err(experiment.wrong(&unknown.to_string())),
+        let algorithm = |name: &String| -> Result<Cache, Error> {
+            let algorithm = match experiment.policy(name)? {
+                Policy { context: Some(settings), replacement, .. } => Algorithm::Contexts(replacement, settings),
+                Policy { replacement, .. } => Algorithm::Online(replacement),
+            };
+            Ok(Cache { policy: name.clone(), algorithm })
         };
         let algorithms = policies.iter().map(algorithm).collect::<Result<Vec<_>, _>>()?;
         let curves = Recorded::load(&self.workload, experiment, context)?.misses(&algorithms, &self.shares, context)?;
-        let score = |(at, value)| Score { at, value, read: f64::NAN, request_kb: f64::NAN, parts: Vec::new() };
-        let line = |policy: &String| (policy.clone(), curves.line(policy).into_iter().map(score).collect());
+        let score = |Point { at, value }| Score { at, value, read: f64::NAN, request_kb: f64::NAN, parts: Vec::new() };
+        let line = |policy: &String| Scored::new(policy, curves.line(policy).iter().map(score));
         let x = Axis::linear("cache, share of the pages");
         Ok(Scores { x, unit: "miss ratio", more: false, lines: policies.iter().map(line).collect() })
     }
 }
 
 impl Program {
-    fn run(&self, policies: &[String], (experiment, context): (&Experiment, &Context<'_>)) -> Result<Scores, Error> {
-        let recorded = Recorded::load(&self.workload, experiment, context)?;
-        let figures = recorded.timed((policies, &self.shares), &self.server, (experiment, context))?;
+    fn run(&self, policies: &[String], job: Job<'_>) -> Result<Scores, Error> {
+        let recorded = Recorded::load(&self.workload, job.experiment, job.context)?;
+        let figures = recorded.timed(policies, &self.shares, &self.server, job)?;
         let line = |(policy, outcomes): (&String, &[Outcome])| {
             let of = |(&share, outcome): (&f64, &Outcome)| Score::of(share, outcome.seconds, &[outcome]);
-            (policy.clone(), self.shares.iter().zip(outcomes).map(of).collect())
+            Scored::new(policy, self.shares.iter().zip(outcomes).map(of))
         };
         let lines = policies.iter().zip(figures.chunks(self.shares.len().max(1))).map(line).collect();
         Ok(Scores { x: Axis::linear("cache, share of the pages"), unit: "seconds", more: false, lines })
     }
 }
 
-fn mixed(mixture: &Mixture, policies: &[String], of: (&Experiment, &Context<'_>)) -> Result<Scores, Error> {
+fn mixed(mixture: &Mixture, policies: &[String], job: Job<'_>) -> Result<Scores, Error> {
     let line = |(policy, runs): (&String, Vec<Mixed>)| {
         let score = |(&memory, run): (&u64, Mixed)| Score {
             parts: run.shares.clone(),
             ..Score::of(memory as f64, run.progress(), &[&run.outcome])
         };
-        (policy.clone(), mixture.memory_mib.iter().zip(runs).map(score).collect())
+        Scored::new(policy, mixture.memory_mib.iter().zip(runs).map(score))
     };
-    let lines = policies.iter().zip(mixture.run(policies, of)?).map(line).collect();
+    let lines = policies.iter().zip(mixture.run(policies, job)?).map(line).collect();
     Ok(Scores { x: Axis::logarithmic("memory, MiB"), unit: "MB/s, geometric mean of the parts", more: true, lines })
 }
 
@@ -406,16 +416,19 @@ mod tests {
 
     fn scores(more: bool, lines: &[(&str, [f64; 2])]) -> Scores {
         let score = |(at, &value): (usize, &f64)| Score::of(at as f64, value, &[]);
-        let line =
-            |(name, values): &(&str, [f64; 2])| (name.to_string(), values.iter().enumerate().map(score).collect());
+        let line = |(name, values): &(&str, [f64; 2])| Scored::new(name, values.iter().enumerate().map(score));
         Scores { x: Axis::default(), unit: "", more, lines: lines.iter().map(line).collect() }
     }
 
     #[test]
     fn what_is_less_the_better_is_turned_round() {
         let lines = [("a", [2.0, 0.0]), ("b", [1.0, 0.02])];
-        assert_eq!(scores(true, &lines).ratios("a", "b"), [(0.0, 2.0), (1.0, 0.0)]);
-        assert_eq!(scores(false, &lines).ratios("a", "b"), [(0.0, 0.5), (1.0, 2.0)], "nothing counts as {LEAST}");
+        assert_eq!(scores(true, &lines).ratios("a", "b").points(), [(0.0, 2.0), (1.0, 0.0)]);
+        assert_eq!(
+            scores(false, &lines).ratios("a", "b").points(),
+            [(0.0, 0.5), (1.0, 2.0)],
+            "nothing counts as {LEAST}"
+        );
     }
 
     /// The sum would be b's, the product is a's.

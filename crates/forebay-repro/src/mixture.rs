@@ -1,14 +1,14 @@
 //! Programs of several kinds side by side on one machine: who gets how much of it under which
 //! policy (auto-mixed, auto-ablation).
 
-use forebay_core::{Action, Event, EventKind, Instant, Policy, UnknownPolicy};
+use forebay_core::{Action, Event, EventKind, Instant, Policy};
 use forebay_device::device;
 use forebay_trace::{Memory, Request, Shape, Source};
 use serde::Deserialize;
 
 use crate::raid::Part;
 use crate::recorded::Recorded;
-use crate::{Context, Error, Experiment};
+use crate::{Context, Error, Job};
 use forebay_sim::timed::{
     DeviceSetup, Load, Mapping, Outcome, Placement, Record, Setup, Span, Spread, Workload, run_recorded,
 };
@@ -98,15 +98,12 @@ impl Mixture {
     }
 
     /// Runs every policy with every size of memory.
-    pub(crate) fn run(
-        &self,
-        policies: &[String],
-        (experiment, context): (&Experiment, &Context<'_>),
-    ) -> Result<Vec<Vec<Mixed>>, Error> {
-        let workload = self.workload((experiment, context))?;
+    pub(crate) fn run(&self, policies: &[String], job: Job<'_>) -> Result<Vec<Vec<Mixed>>, Error> {
+        let Job { experiment, context } = job;
+        let workload = self.workload(job)?;
         let mut setups = Vec::new();
         for name in policies {
-            let policy: Policy = name.parse().map_err(|error: UnknownPolicy| experiment.wrong(&error.to_string()))?;
+            let policy = experiment.policy(name)?;
             for &memory in &self.memory_mib {
                 setups.push(self.setup(policy, memory, context)?);
             }
@@ -148,13 +145,13 @@ impl Mixture {
     }
 
     /// All components' requests, those of each with files, programs and contexts of their own.
-    fn workload(&self, of: (&Experiment, &Context<'_>)) -> Result<Workload, Error> {
+    fn workload(&self, job: Job<'_>) -> Result<Workload, Error> {
         let (mut requests, mut sizes) = (Vec::<Request>::new(), Vec::new());
         let (mut handlers, mut contexts) = (0, 0);
         for (number, component) in (0..).zip(&self.components) {
             let (begin, devices) = (requests.len(), self.devices.len().max(1) as u64);
             let file = |file: u64| (number * FILES + file) * devices + component.device as u64;
-            sizes.extend(component.work.read(&mut requests, of)?.into_iter().map(|(name, bytes)| (file(name), bytes)));
+            sizes.extend(component.work.read(&mut requests, job)?.into_iter().map(|(name, bytes)| (file(name), bytes)));
             let programs = if component.short { u32::MAX } else { component.programs.max(1) };
             for request in &mut requests[begin..] {
                 let call = match component.calls {
@@ -178,19 +175,15 @@ impl Mixture {
 
 impl Work {
     /// Appends its requests; files with their sizes.
-    fn read(
-        &self,
-        requests: &mut Vec<Request>,
-        (experiment, context): (&Experiment, &Context<'_>),
-    ) -> Result<Vec<(u64, u64)>, Error> {
+    fn read(&self, requests: &mut Vec<Request>, job: Job<'_>) -> Result<Vec<(u64, u64)>, Error> {
         match self {
             Work::Generated(part) => {
-                let mut source = part.source(context.seed, experiment)?;
+                let mut source = part.source(job.context.seed, job.experiment)?;
                 while source.read(requests).map_err(forebay_trace::WorkloadError::from)? > 0 {}
                 Ok(source.files().iter().map(|file| (file.file, file.bytes.unwrap_or(0))).collect())
             }
             Work::Recorded { workload, faster } => {
-                let recorded = Recorded::load(workload, experiment, context)?;
+                let recorded = Recorded::load(workload, job.experiment, job.context)?;
                 // A program that was recorded long after it began thinks as long before its first
                 // request as any other: not at all.
                 let pace = |request: &Request| Request {
@@ -282,7 +275,7 @@ mod tests {
     fn parts_have_programs_places_and_devices_of_their_own() {
         let (experiment, context) =
             (experiment("auto-mixed").unwrap(), Context { seed: 1, quick: false, watch: &Unwatched });
-        let workload = mixture().workload((&experiment, &context)).unwrap();
+        let workload = mixture().workload(Job { experiment: &experiment, context: &context }).unwrap();
         assert_eq!(workload.tasks(), 2 + 400, "two long tasks, and short ones");
         let devices: Vec<u64> = workload.file_table().iter().map(|file| file.name % 2).collect();
         assert_eq!(devices.iter().filter(|&&device| device == 1).count(), 2);
@@ -296,7 +289,7 @@ mod tests {
         let (experiment, context) =
             (experiment("auto-mixed").unwrap(), Context { seed: 1, quick: false, watch: &Unwatched });
         let policies = ["linux", "none"].map(str::to_owned);
-        let runs = mixture().run(&policies, (&experiment, &context)).unwrap();
+        let runs = mixture().run(&policies, Job { experiment: &experiment, context: &context }).unwrap();
         for run in runs.iter().flatten() {
             let sum: f64 = run.shares.iter().sum();
             assert!((sum / run.outcome.throughput_mb_s - 1.0).abs() < 0.02, "{run:?}");

@@ -19,18 +19,12 @@ use forebay_device::scheduler::SchedulerKind;
 use forebay_trace::{Memory, Request, Shape, Source, generate};
 use serde::Deserialize;
 
-use crate::{Context, Error, Experiment};
-use forebay_sim::chart::{Axis, Chart, Series};
+use crate::line::{Line, Point};
+use crate::{Error, Experiment, Job};
 use forebay_sim::timed::{
     DeviceSetup, Host, Load, Outcome, Placement, Record, Setup, Span, Spread, Striping, Workload, run_recorded,
 };
 use forebay_sim::{processors, sweep};
-
-/// The policies that are compared, by their names.
-pub(crate) const LINUX: &str = "linux";
-pub(crate) const EVEN: &str = "even";
-pub(crate) const ETS: &str = "ets";
-pub(crate) const ESF: &str = "esf";
 
 /// The machine.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -143,17 +137,12 @@ impl Raid {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Part {
-    workload: String,
+    pub(crate) workload: String,
     #[serde(default)]
-    parameters: BTreeMap<String, String>,
+    pub(crate) parameters: BTreeMap<String, String>,
 }
 
 impl Part {
-    pub(crate) fn new(workload: &str, parameters: &[(&str, String)]) -> Part {
-        let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        Part { workload: workload.to_owned(), parameters }
-    }
-
     /// The same with something else said.
     pub(crate) fn with(&self, name: &str, value: &str) -> Part {
         let mut part = self.clone();
@@ -202,12 +191,7 @@ impl Place {
         Ok(workload)
     }
 
-    fn run(
-        &self,
-        (workload, policy, seed): (&Workload, &str, u64),
-        raid: &Raid,
-        (experiment, context): (&Experiment, &Context<'_>),
-    ) -> Result<Run, Error> {
+    fn run(&self, workload: &Workload, policy: &str, seed: u64, raid: &Raid, job: Job<'_>) -> Result<Run, Error> {
         let setup = Setup {
             limit: self.seconds.map(Span::Seconds),
             warm_up: self.warm_up.map(Span::Seconds),
@@ -215,11 +199,11 @@ impl Place {
                 spread: raid.files.spread(workload, raid.page_bytes.into(), seed),
                 ..Placement::default()
             },
-            ..raid.setup(policy, &self.load, seed, experiment)?
+            ..raid.setup(policy, &self.load, seed, job.experiment)?
         };
         let from = Instant((self.warm_up.unwrap_or(0.0) * 1e9) as u64);
         let mut streams = Streams { from, block_bytes: u64::from(raid.page_bytes), ..Streams::default() };
-        let outcome = run_recorded(&setup, workload, context.watch, &mut streams)?;
+        let outcome = run_recorded(&setup, workload, job.context.watch, &mut streams)?;
         Ok(Run { outcome, streams })
     }
 }
@@ -382,8 +366,9 @@ pub(crate) fn run(
     policies: &[String],
     seeds: u64,
     raid: &Raid,
-    (experiment, context): (&Experiment, &Context<'_>),
+    job: Job<'_>,
 ) -> Result<Table, Error> {
+    let Job { experiment, context } = job;
     let seeds = if context.quick { 1 } else { seeds.max(1) };
     let items: Vec<(&Place, u64)> = places.iter().flat_map(|place| (0..seeds).map(move |seed| (place, seed))).collect();
     let (done, all) = (AtomicUsize::new(0), items.len() * policies.len());
@@ -391,7 +376,7 @@ pub(crate) fn run(
         let seed = context.seed.wrapping_add(seed);
         let workload = place.workload(seed, experiment)?;
         let runs = policies.iter().map(|policy| {
-            let run = place.run((&workload, policy, seed), raid, (experiment, context))?;
+            let run = place.run(&workload, policy, seed, raid, job)?;
             context.step(done.fetch_add(1, Ordering::Relaxed) + 1, all)?;
             Ok(run)
         });
@@ -419,49 +404,13 @@ impl Row {
 
 impl Table {
     /// A figure of a policy along the axis.
-    pub(crate) fn line(&self, policy: &str, of: impl Fn(&Run) -> f64) -> Vec<(f64, f64)> {
-        self.rows.iter().filter(|row| row.policy == policy).map(|row| (row.at, row.mean(&of))).collect()
-    }
-
-    /// The same over that of another.
-    pub(crate) fn ratios(&self, (policy, over): (&str, &str), of: impl Fn(&Run) -> f64) -> Vec<(f64, f64)> {
-        let (ours, theirs) = (self.line(policy, &of), self.line(over, &of));
-        ours.into_iter().zip(theirs).map(|((at, ours), (_, theirs))| (at, ours / theirs)).collect()
-    }
-
-    /// A figure of all policies.
-    pub(crate) fn chart(&self, title: &str, (x, y): (Axis, &str), of: impl Fn(&Run) -> f64) -> Chart {
-        let mut series: Vec<Series> = Vec::new();
-        for row in &self.rows {
-            if series.iter().all(|line| line.name != row.policy) {
-                series.push(Series { name: row.policy.clone(), points: self.line(&row.policy, &of) });
-            }
-        }
-        Chart { title: title.to_owned(), x, y: Axis::linear(y), series }
+    pub(crate) fn line(&self, policy: &str, of: impl Fn(&Run) -> f64) -> Line {
+        let ours = self.rows.iter().filter(|row| row.policy == policy);
+        ours.map(|row| Point { at: row.at, value: row.mean(&of) }).collect()
     }
 }
 
 /// A closed loop in which everybody is at work, with think times as the trace has them.
 pub(crate) fn closed() -> Load {
     Load::closed(STREAMS)
-}
-
-/// The mean of a line.
-pub(crate) fn mean(line: &[(f64, f64)]) -> f64 {
-    line.iter().map(|point| point.1).sum::<f64>() / line.len().max(1) as f64
-}
-
-/// `+12.3 %`.
-pub(crate) fn percent(ratio: f64) -> String {
-    format!("{:+.1} %", (ratio - 1.0) * 100.0)
-}
-
-/// `3000: +12.3 %, 5000: -4.0 %`
-pub(crate) fn percents(ratios: &[(f64, f64)]) -> String {
-    ratios.iter().map(|&(at, ratio)| format!("{at}: {}", percent(ratio))).collect::<Vec<_>>().join(", ")
-}
-
-/// `3000: 1.2345, 5000: 0.5000`
-pub(crate) fn listed(line: &[(f64, f64)]) -> String {
-    line.iter().map(|&(at, value)| format!("{at}: {value:.4}")).collect::<Vec<_>>().join(", ")
 }

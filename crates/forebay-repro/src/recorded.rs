@@ -4,11 +4,11 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forebay_core::{Policy, UnknownPolicy};
 use forebay_trace::{Memory, Request, Shape};
 
+use crate::line::{Line, Point};
 use crate::server::Server;
-use crate::{Context, Error, Experiment};
+use crate::{Context, Error, Experiment, Job};
 use forebay_sim::chart::{Axis, Chart, Series};
 use forebay_sim::timed::{self, Setup, Workload};
 use forebay_sim::untimed::{self, Algorithm, Capacity, Options, Run, Size};
@@ -28,6 +28,12 @@ workloads!("cscope", "gnuplot", "scan", "kernel", "glimpse", "sqlite", "postgres
 const PAGE: u32 = 4096;
 /// Of a small part, so much of a workload: the first half has loops that come again.
 const PART: usize = 2;
+
+/// A cache that is asked, as figures call it.
+pub(crate) struct Cache {
+    pub(crate) policy: String,
+    pub(crate) algorithm: Algorithm,
+}
 
 /// A workload in memory.
 #[derive(Debug)]
@@ -61,24 +67,22 @@ impl Recorded {
     }
 
     /// What caches of these shares of the distinct pages miss, policy by policy.
-    pub(crate) fn misses(
-        &self,
-        policies: &[(String, Algorithm)],
-        shares: &[f64],
-        context: &Context<'_>,
-    ) -> Result<Curves, Error> {
+    pub(crate) fn misses(&self, caches: &[Cache], shares: &[f64], context: &Context<'_>) -> Result<Curves, Error> {
         let capacity = |&share: &f64| Capacity::Share(share);
         let run = |algorithm| shares.iter().map(capacity).map(move |capacity| Run { algorithm, capacity });
-        let runs: Vec<Run> = policies.iter().flat_map(|&(_, algorithm)| run(algorithm)).collect();
+        let runs: Vec<Run> = caches.iter().flat_map(|cache| run(cache.algorithm)).collect();
         let outcomes = untimed::replay(&|| opened(&self.requests, self.shape), &options(), &runs, context.watch)?;
         if outcomes.len() < runs.len() {
             return Err(Error::Stopped);
         }
-        let curve = |(at, (name, _)): (usize, &(String, Algorithm))| {
+        let curve = |(at, cache): (usize, &Cache)| {
             let of = &outcomes[at * shares.len()..][..shares.len()];
-            Curve { policy: name.clone(), points: of.iter().map(|o| (o.capacity_blocks, o.miss_ratio)).collect() }
+            Curve {
+                policy: cache.policy.clone(),
+                points: of.iter().map(|o| (o.capacity_blocks, o.miss_ratio)).collect(),
+            }
         };
-        Ok(Curves { shares: shares.to_vec(), curves: policies.iter().enumerate().map(curve).collect() })
+        Ok(Curves { shares: shares.to_vec(), curves: caches.iter().enumerate().map(curve).collect() })
     }
 }
 
@@ -92,17 +96,19 @@ impl Recorded {
     /// these shares of the distinct pages, on a server's drive.
     pub(crate) fn timed(
         &self,
-        (policies, shares): (&[String], &[f64]),
+        policies: &[String],
+        shares: &[f64],
         server: &Server,
-        (experiment, context): (&Experiment, &Context<'_>),
+        job: Job<'_>,
     ) -> Result<Vec<timed::Outcome>, Error> {
+        let Job { experiment, context } = job;
         // Who asked is left out: where a process waits for another, a loop of so many at a time
         // would run them side by side.
         let requests = self.requests.iter().map(|request| Request { handler: 0, ..*request }).collect();
         let workload = Workload::load(&mut Memory::new(requests, self.shape))?;
         let mut setups = Vec::new();
         for name in policies {
-            let policy: Policy = name.parse().map_err(|error: UnknownPolicy| experiment.wrong(&error.to_string()))?;
+            let policy = experiment.policy(name)?;
             for share in shares {
                 let pages = (self.size.distinct as f64 * share).ceil() as u64;
                 setups.push(server.alone(policy, pages * u64::from(PAGE), context.seed)?);
@@ -147,16 +153,15 @@ struct Curve {
 
 impl Curves {
     /// Miss ratios of a policy by shares; empty if it was not run.
-    pub(crate) fn line(&self, policy: &str) -> Vec<(f64, f64)> {
+    pub(crate) fn line(&self, policy: &str) -> Line {
         let found = self.curves.iter().find(|curve| curve.policy == policy);
         let points = found.map_or(&[][..], |curve| &curve.points);
-        self.shares.iter().zip(points).map(|(&share, &(_, misses))| (share, misses)).collect()
+        self.shares.iter().zip(points).map(|(&at, &(_, value))| Point { at, value }).collect()
     }
 
     /// Misses of one policy over those of another, by shares.
-    pub(crate) fn ratios(&self, policy: &str, over: &str) -> Vec<(f64, f64)> {
-        let pairs = self.line(policy).into_iter().zip(self.line(over));
-        pairs.map(|((share, misses), (_, others))| (share, misses / others)).collect()
+    pub(crate) fn ratios(&self, policy: &str, over: &str) -> Line {
+        self.line(policy).over(&self.line(over))
     }
 
     pub(crate) fn chart(&self, title: &str) -> Chart {

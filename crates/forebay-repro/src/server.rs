@@ -19,6 +19,7 @@ use forebay_trace::generate;
 use serde::Deserialize;
 
 use crate::books::Books;
+use crate::line::{self, Line};
 use crate::{Context, Error, Experiment};
 use forebay_sim::chart::{Axis, Chart, Series};
 use forebay_sim::timed::{
@@ -340,32 +341,16 @@ fn all<T>(results: Vec<Option<Result<T, Error>>>) -> Result<Vec<T>, Error> {
 }
 
 impl Table {
-    /// One point.
-    pub(crate) fn at(&self, benchmark: &str, policy: &str, handlers: u32) -> Option<&Point> {
-        let same =
-            |point: &&Point| point.benchmark == benchmark && point.policy == policy && point.handlers == handlers;
-        self.points.iter().find(same)
-    }
-
     /// `of` a policy, for each number of handlers.
-    pub(crate) fn line(&self, benchmark: &str, policy: &str, of: impl Fn(&Point) -> f64) -> Vec<(u32, f64)> {
+    pub(crate) fn line(&self, benchmark: &str, policy: &str, of: impl Fn(&Point) -> f64) -> Line {
         let ours = self.points.iter().filter(|point| point.benchmark == benchmark && point.policy == policy);
-        ours.map(|point| (point.handlers, of(point))).collect()
+        ours.map(|point| line::Point { at: point.handlers.into(), value: of(point) }).collect()
     }
 
-    /// `of` a policy over that of another, for each number of handlers.
-    pub(crate) fn ratios(
-        &self,
-        benchmark: &str,
-        (policy, other): (&str, &str),
-        of: impl Fn(&Point) -> f64,
-    ) -> Vec<(u32, f64)> {
-        let ours = self.points.iter().filter(|point| point.benchmark == benchmark && point.policy == policy);
-        let ratio = |point: &Point| {
-            let theirs = self.at(benchmark, other, point.handlers)?;
-            Some((point.handlers, of(point) / of(theirs)))
-        };
-        ours.filter_map(ratio).collect()
+    /// The throughput of a policy over that of another, for each number of handlers.
+    pub(crate) fn ratios(&self, benchmark: &str, policy: &str, other: &str) -> Line {
+        let line = |policy| self.line(benchmark, policy, Point::throughput);
+        line(policy).over(&line(other))
     }
 
     /// The names of the benchmarks, in order.
@@ -398,44 +383,9 @@ impl Table {
     }
 }
 
-/// The largest of what stands beside numbers of handlers.
-pub(crate) fn largest(ratios: &[(u32, f64)]) -> (u32, f64) {
-    ratios.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::NAN))
-}
-
-/// The least of them.
-pub(crate) fn least(ratios: &[(u32, f64)]) -> (u32, f64) {
-    ratios.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::NAN))
-}
-
-/// Their mean.
-pub(crate) fn mean(ratios: &[(u32, f64)]) -> f64 {
-    ratios.iter().map(|ratio| ratio.1).sum::<f64>() / ratios.len() as f64
-}
-
 /// `+18 %`.
 pub(crate) fn percent(ratio: f64) -> String {
     format!("{:+.0} %", (ratio - 1.0) * 100.0)
-}
-
-/// `2: +18 %, 8: +20 %`: by numbers of handlers.
-pub(crate) fn listed(ratios: &[(u32, f64)]) -> String {
-    ratios.iter().map(|&(handlers, ratio)| format!("{handlers}: {}", percent(ratio))).collect::<Vec<_>>().join(", ")
-}
-
-/// `2: 12.3, 8: 14.1`: by numbers of handlers.
-pub(crate) fn figures(values: &[(u32, f64)]) -> String {
-    values.iter().map(|&(handlers, value)| format!("{handlers}: {value:.1}")).collect::<Vec<_>>().join(", ")
-}
-
-/// `2: 1.23 ×, 8: 4.10 ×`: by numbers of handlers.
-pub(crate) fn times(ratios: &[(u32, f64)]) -> String {
-    ratios.iter().map(|&(handlers, ratio)| format!("{handlers}: {ratio:.2} ×")).collect::<Vec<_>>().join(", ")
-}
-
-/// What stands beside the most handlers.
-pub(crate) fn last(values: &[(u32, f64)]) -> f64 {
-    values.last().map_or(f64::NAN, |value| value.1)
 }
 
 #[cfg(test)]
@@ -462,12 +412,11 @@ mod tests {
     fn a_sweep_compares_kernels() {
         let table = table(&["linux", "competitive"], 1).unwrap();
         assert_eq!((table.points.len(), table.handlers(), table.benchmarks()), (4, vec![1, 8], vec!["one-whole-0"]));
-        let gain = table.ratios("one-whole-0", ("competitive", "linux"), Point::throughput);
-        assert!(gain[0].1 > 0.95 && gain[0].1 < 1.05 && gain[1].1 > 1.5, "{}", listed(&gain));
-        let response = table.ratios("one-whole-0", ("competitive", "linux"), Point::response);
-        assert!((response[1].1 * gain[1].1 - 1.0).abs() < 0.15, "{} and {}", listed(&response), listed(&gain));
-        assert_eq!(largest(&gain), gain[1]);
-        assert_eq!(least(&gain), gain[0]);
+        let gain = table.ratios("one-whole-0", "competitive", "linux");
+        assert!(gain.at(1.0) > 0.95 && gain.at(1.0) < 1.05 && gain.at(8.0) > 1.5, "{gain:?}");
+        let [ours, theirs] = ["competitive", "linux"].map(|policy| table.line("one-whole-0", policy, Point::response));
+        let response = ours.over(&theirs);
+        assert!((response.at(8.0) * gain.at(8.0) - 1.0).abs() < 0.15, "{response:?} and {gain:?}");
         for point in &table.points {
             assert!(point.outcomes.len() == 2 && point.outcomes[0] != point.outcomes[1], "a run a seed");
             assert!(point.outcomes.iter().all(|outcome| outcome.bytes >= 63 << 20 && outcome.called_off == 0));

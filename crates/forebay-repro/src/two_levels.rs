@@ -10,13 +10,12 @@ use forebay_core::level::Labels;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forebay_core::{Policy, UnknownPolicy};
 use forebay_device::{device, network};
 use forebay_trace::generate;
 use serde::Deserialize;
 
 use crate::disks::Trace;
-use crate::{Context, Error, Experiment};
+use crate::{Context, Error, Experiment, Job};
 use forebay_sim::timed::{self, Level, LevelFigures, Load, Outcome, Setup, Span, Workload};
 use forebay_sim::{processors, sweep};
 
@@ -59,7 +58,7 @@ pub(crate) struct Loaded {
 
 impl Loaded {
     /// A trace by its description; if a small part will do, a sixtieth of it.
-    pub(crate) fn new(trace: &Trace, experiment: &Experiment, context: &Context<'_>) -> Result<Loaded, Error> {
+    fn new(trace: &Trace, experiment: &Experiment, context: &Context<'_>) -> Result<Loaded, Error> {
         let mut workload = trace.load(experiment, context)?;
         // Files are as large as they are, however little of them is read.
         let given: Vec<(&str, &str)> = trace.parameters.iter().map(|(name, value)| (&name[..], &value[..])).collect();
@@ -71,6 +70,15 @@ impl Loaded {
         let handlers = u32::try_from(workload.tasks()).unwrap_or(u32::MAX);
         Ok(Loaded { touched: touched(&workload, Levels::default().page_bytes), workload, handlers })
     }
+}
+
+/// Loads all traces, by their names.
+pub(crate) fn load(
+    traces: &[Trace],
+    experiment: &Experiment,
+    context: &Context<'_>,
+) -> Result<BTreeMap<String, Loaded>, Error> {
+    traces.iter().map(|trace| Ok((trace.name.clone(), Loaded::new(trace, experiment, context)?))).collect()
 }
 
 /// How many different pages are read.
@@ -89,6 +97,25 @@ fn touched(workload: &Workload, page: u32) -> u64 {
     pages.iter().flatten().filter(|&&seen| seen).count() as u64
 }
 
+/// A policy at each level.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pair {
+    pub(crate) upper: String,
+    pub(crate) lower: String,
+}
+
+impl Pair {
+    /// Every pair of policies, by the upper one as in SCM Fig. 12.
+    pub(crate) fn all(policies: &[String]) -> Vec<Pair> {
+        let with = |upper: &String| {
+            let pair = |lower: &String| Pair { upper: upper.clone(), lower: lower.clone() };
+            policies.iter().map(pair).collect::<Vec<_>>()
+        };
+        policies.iter().flat_map(with).collect()
+    }
+}
+
 /// A run that is to be: which trace, which policies, what the lower one is told.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Case {
@@ -99,26 +126,20 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    pub(crate) fn new(trace: &str, (upper, lower): (&str, &str), labels: Labels) -> Case {
-        Case { trace: trace.to_owned(), upper: upper.to_owned(), lower: lower.to_owned(), labels: labels.name() }
+    pub(crate) fn new(trace: &str, pair: &Pair, labels: Labels) -> Case {
+        let Pair { upper, lower } = pair.clone();
+        Case { trace: trace.to_owned(), upper, lower, labels: labels.name() }
     }
 }
 
 impl Levels {
-    fn setup(
-        &self,
-        case: &Case,
-        trace: &Loaded,
-        (experiment, context): (&Experiment, &Context<'_>),
-    ) -> Result<Setup, Error> {
-        let policy = |name: &str| -> Result<Policy, Error> {
-            name.parse().map_err(|error: UnknownPolicy| experiment.wrong(&error.to_string()))
-        };
+    fn setup(&self, case: &Case, trace: &Loaded, job: Job<'_>) -> Result<Setup, Error> {
+        let Job { experiment, context } = job;
         let page = u64::from(self.page_bytes);
         let bytes = |share: f64| ((trace.touched as f64 * share) as u64).max(64) * page;
-        let upper = Level { link: Some(self.link), ..Level::new(policy(&case.upper)?, bytes(self.upper)) };
+        let upper = Level { link: Some(self.link), ..Level::new(experiment.policy(&case.upper)?, bytes(self.upper)) };
         let labels = case.labels.parse().unwrap_or_default();
-        let lower = Level { labels, ..Level::new(policy(&case.lower)?, bytes(self.upper * self.lower)) };
+        let lower = Level { labels, ..Level::new(experiment.policy(&case.lower)?, bytes(self.upper * self.lower)) };
         let counted_from = ((trace.workload.requests() as f64 * self.warm_up) as u64).max(1);
         Ok(Setup {
             block_bytes: self.page_bytes,
@@ -132,17 +153,13 @@ impl Levels {
     }
 
     /// Runs every case, on all processors.
-    pub(crate) fn run(
-        &self,
-        cases: Vec<Case>,
-        traces: &BTreeMap<String, Loaded>,
-        (experiment, context): (&Experiment, &Context<'_>),
-    ) -> Result<Runs, Error> {
+    pub(crate) fn run(&self, cases: Vec<Case>, traces: &BTreeMap<String, Loaded>, job: Job<'_>) -> Result<Runs, Error> {
+        let Job { experiment, context } = job;
         let done = AtomicUsize::new(0);
         let one = |case: &Case| {
             let trace = traces.get(&case.trace);
             let trace = trace.ok_or_else(|| experiment.wrong(&format!("no trace is called `{}`", case.trace)))?;
-            let outcome = timed::run(&self.setup(case, trace, (experiment, context))?, &trace.workload, context.watch)?;
+            let outcome = timed::run(&self.setup(case, trace, job)?, &trace.workload, context.watch)?;
             context.step(done.fetch_add(1, Ordering::Relaxed) + 1, cases.len())?;
             Ok(outcome)
         };

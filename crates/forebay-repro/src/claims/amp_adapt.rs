@@ -47,70 +47,82 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         parameters.accesses /= 4;
     }
     let looks = run(&parameters, context)?;
-    let end = looks.last().ok_or_else(|| experiment.wrong("too few accesses to look at"))?;
-    let indexes = |look: &Look| look.frames[1..OTHER].iter().sum::<u32>();
-    let whole = f64::from(3 * end.index);
-    let share = |frames: u32, of: f64| f64::from(frames) / of;
-    // Of what each would like to have.
-    let held = share(indexes(end), whole);
-    let scan = share(end.frames[SCAN], f64::from(parameters.files));
-    let order = (2..OTHER).filter(|&at| end.frames[at] <= end.frames[at - 1]).count();
-    let settled = &looks[looks.len() / 4..];
-    let follows = correlation(settled.iter().map(|look| (f64::from(look.index), f64::from(indexes(look)))));
-    let first = settled.first().unwrap_or(end);
-    let growth = f64::from(indexes(end)) / f64::from(indexes(first).max(1));
-    let grown = f64::from(end.index) / f64::from(first.index.max(1));
-    let judged = |rule: &str, value: f64, what: &str, paper: &str, ours: String| {
-        experiment.judged(rule, value, (what, paper), ours)
-    };
-    let percent = |share: f64| format!("{:.0} %", share * 100.0);
-    let measures = vec![
-        judged(
-            "shorter",
-            held / scan.max(1e-9),
-            "of its blocks an index has, times as many as the scan of all files",
-            "more",
-            format!("{} and {}", percent(held), percent(scan)),
-        )?,
-        judged(
-            "order",
-            order as f64,
-            "indexes that have no more than a faster one",
-            "both",
-            format!("{:?}", &end.frames[1..OTHER]),
-        )?,
-        judged(
-            "follows",
-            follows,
-            "correlation of their size with their partitions', once known",
-            "grows",
-            format!("{follows:.2}"),
-        )?,
-        judged("growth", growth / grown, "growth of their partitions over theirs", "grows", {
-            format!("{growth:.2} times, they themselves {grown:.2} times")
-        })?,
-        Measure::shown("frames in the end: scan, indexes, ARC", "", format!("{:?}", end.frames)),
-    ];
-    let series = (0..NAMES.len()).map(|at| Series {
-        name: NAMES[at].to_owned(),
-        points: looks.iter().map(|look| (look.at as f64, f64::from(look.frames[at]))).collect(),
-    });
-    let wanted = Series {
-        name: "blocks of the three indexes".to_owned(),
-        points: looks.iter().map(|look| (look.at as f64, f64::from(3 * look.index))).collect(),
-    };
-    let chart = Chart {
-        title: "Sizes of AMP's partitions".to_owned(),
-        x: Axis::linear("accesses"),
-        y: Axis::linear("blocks"),
-        series: series.chain([wanted]).collect(),
-    };
+    let course = Course::of(&looks, f64::from(parameters.files))
+        .ok_or_else(|| experiment.wrong("too few accesses to look at"))?;
+    let Course { held, scan, growth, grown, .. } = course;
     let ours = format!(
         "indexes have {} of their blocks, the scan {}; partitions grow {growth:.1} times while indexes grow {grown:.1} times",
         percent(held),
         percent(scan)
     );
-    Ok(Finding::new(ours, measures, vec![chart]))
+    Ok(Finding::new(ours, course.judged(experiment)?, vec![chart(&looks)]))
+}
+
+/// How partitions went.
+struct Course {
+    /// Of what the indexes, and the scan, would like to have, what they have in the end.
+    held: f64,
+    scan: f64,
+    /// Once they are known, how closely the indexes' partitions follow, by how many times these
+    /// grow, and by how many times the indexes.
+    follows: f64,
+    growth: f64,
+    grown: f64,
+    end: [u32; 5],
+}
+
+impl Course {
+    fn of(looks: &[Look], files: f64) -> Option<Course> {
+        let end = looks.last()?;
+        let indexes = |look: &Look| f64::from(look.frames[1..OTHER].iter().sum::<u32>());
+        let settled = &looks[looks.len() / 4..];
+        let first = settled.first().unwrap_or(end);
+        Some(Course {
+            held: indexes(end) / f64::from(3 * end.index),
+            scan: f64::from(end.frames[SCAN]) / files,
+            follows: correlation(settled.iter().map(|look| Both { x: f64::from(look.index), y: indexes(look) })),
+            growth: indexes(end) / indexes(first).max(1.0),
+            grown: f64::from(end.index) / f64::from(first.index.max(1)),
+            end: end.frames,
+        })
+    }
+
+    fn judged(&self, experiment: &Experiment) -> Result<Vec<Measure>, Error> {
+        let Course { held, scan, follows, growth, grown, end } = *self;
+        let judged = |rule: &str, value: f64, what: &str, paper: &str, ours: String| {
+            experiment.judged(rule, value, Measure::shown(what, paper, ours))
+        };
+        let order = (2..OTHER).filter(|&at| end[at] <= end[at - 1]).count();
+        let shorter = "of its blocks an index has, times as many as the scan of all files";
+        let ordered = "indexes that have no more than a faster one";
+        let followed = "correlation of their size with their partitions', once known";
+        let (held_and_scan, sizes) = (format!("{} and {}", percent(held), percent(scan)), &end[1..OTHER]);
+        let both = format!("{growth:.2} times, they themselves {grown:.2} times");
+        Ok(vec![
+            judged("shorter", held / scan.max(1e-9), shorter, "more", held_and_scan)?,
+            judged("order", order as f64, ordered, "both", format!("{sizes:?}"))?,
+            judged("follows", follows, followed, "grows", format!("{follows:.2}"))?,
+            judged("growth", growth / grown, "growth of their partitions over theirs", "grows", both)?,
+            Measure::shown("frames in the end: scan, indexes, ARC", "", format!("{end:?}")),
+        ])
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn chart(looks: &[Look]) -> Chart {
+    let points = |of: &dyn Fn(&Look) -> u32| looks.iter().map(|look| (look.at as f64, f64::from(of(look)))).collect();
+    let partition =
+        |(at, name): (usize, &&str)| Series { name: (*name).to_owned(), points: points(&|look| look.frames[at]) };
+    let wanted = Series { name: "blocks of the three indexes".to_owned(), points: points(&|look| 3 * look.index) };
+    Chart {
+        title: "Sizes of AMP's partitions".to_owned(),
+        x: Axis::linear("accesses"),
+        y: Axis::linear("blocks"),
+        series: NAMES.iter().enumerate().map(partition).chain([wanted]).collect(),
+    }
 }
 
 /// Five contexts take turns at random, by their shares.
@@ -169,14 +181,22 @@ fn by_context(cache: &Contexts<Arc>) -> [u32; 5] {
     frames
 }
 
+/// Two sizes at one moment.
+#[derive(Clone, Copy)]
+struct Both {
+    x: f64,
+    y: f64,
+}
+
 /// Pearson's.
-fn correlation(points: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+fn correlation(points: impl Iterator<Item = Both> + Clone) -> f64 {
     let count = points.clone().count().max(1) as f64;
-    let sums = points.clone().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));
-    let (x, y) = (sums.0 / count, sums.1 / count);
-    let spread = points.fold((0.0, 0.0, 0.0), |(xx, yy, xy), point| {
-        let (dx, dy) = (point.0 - x, point.1 - y);
-        (xx + dx * dx, yy + dy * dy, xy + dx * dy)
-    });
-    spread.2 / (spread.0 * spread.1).sqrt().max(f64::MIN_POSITIVE)
+    let mean = |of: fn(Both) -> f64| points.clone().map(of).fold(0.0, |sum, value| sum + value) / count;
+    let middle = Both { x: mean(|point| point.x), y: mean(|point| point.y) };
+    let spread = |of: fn(Both) -> f64| {
+        let off = |point: Both| Both { x: point.x - middle.x, y: point.y - middle.y };
+        points.clone().map(|point| of(off(point))).fold(0.0, |sum, value| sum + value)
+    };
+    let (xx, yy, xy) = (spread(|off| off.x * off.x), spread(|off| off.y * off.y), spread(|off| off.x * off.y));
+    xy / (xx * yy).sqrt().max(f64::MIN_POSITIVE)
 }

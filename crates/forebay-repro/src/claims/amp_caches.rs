@@ -4,9 +4,10 @@
 
 use serde::Deserialize;
 
-use crate::recorded::{Curves, Recorded};
+use crate::line::{Line, Point};
+use crate::recorded::{Cache, Curves, Recorded};
 use crate::{Context, Error, Experiment, Finding, Measure};
-use forebay_sim::untimed::{Algorithm, UnknownAlgorithm};
+use forebay_sim::untimed::UnknownAlgorithm;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -57,22 +58,22 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     if context.quick {
         shares.retain(|share| judged.iter().any(|judged| judged.take.needs(*share)));
     }
-    let algorithm = |name: &String| match name.parse::<Algorithm>() {
-        Ok(algorithm) => Ok((name.clone(), algorithm)),
-        Err(unknown @ UnknownAlgorithm { .. }) => Err(experiment.wrong(&unknown.to_string())),
+    let cache = |policy: &String| -> Result<Cache, Error> {
+        let algorithm = policy.parse().map_err(|unknown: UnknownAlgorithm| experiment.wrong(&unknown.to_string()))?;
+        Ok(Cache { policy: policy.clone(), algorithm })
     };
-    let policies = policies.iter().map(algorithm).collect::<Result<Vec<_>, _>>()?;
+    let caches = policies.iter().map(cache).collect::<Result<Vec<_>, _>>()?;
     let (mut measures, mut charts, mut ours) = (Vec::new(), Vec::new(), Vec::new());
     for (done, name) in workloads.iter().enumerate() {
         context.step(done, workloads.len())?;
         let recorded = Recorded::load(name, experiment, context)?;
-        let curves = recorded.misses(&policies, &shares, context)?;
+        let curves = recorded.misses(&caches, &shares, context)?;
         for judged in judged.iter().filter(|judged| judged.workload == *name) {
-            let (what, value, shown) = judged.measure(&curves);
+            let Taken { what, value, shown } = judged.measure(&curves);
             ours.push(format!("{what} {value:.2}"));
-            measures.push(experiment.judged(&judged.rule, value, (&what, &judged.paper), shown)?);
+            measures.push(experiment.judged(&judged.rule, value, Measure::shown(&what, &judged.paper, shown))?);
         }
-        for (policy, _) in &policies {
+        for policy in &policies {
             let line = curves.line(policy);
             measures.push(Measure::shown(&format!("{name}: misses of {policy}, by share"), "", listed(&line)));
         }
@@ -83,47 +84,53 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
 }
 
 impl Judged {
-    /// What is judged, its number, and more of it.
-    fn measure(&self, curves: &Curves) -> (String, f64, String) {
+    fn measure(&self, curves: &Curves) -> Taken {
         let Judged { workload, policy, .. } = self;
-        let over = |other: &String, of: fn(&[(f64, f64)]) -> f64, how: &str| {
+        let line = curves.line(policy);
+        let over = |other: &String, of: fn(&Line) -> f64, how: &str| {
             let ratios = curves.ratios(policy, other);
-            (format!("{workload}: misses of {policy} over {other}, {how}"), of(&ratios), listed(&ratios))
+            let what = format!("{workload}: misses of {policy} over {other}, {how}");
+            Taken { what, value: of(&ratios), shown: listed(&ratios) }
         };
         match &self.take {
-            Take::WorstOver(other) => over(other, largest, "at worst"),
-            Take::BestOver(other) => over(other, least, "at best"),
-            Take::MeanOver(other) => over(other, mean, "in the mean"),
+            Take::WorstOver(other) => over(other, |ratios| ratios.highest().value, "at worst"),
+            Take::BestOver(other) => over(other, |ratios| ratios.lowest().value, "at best"),
+            Take::MeanOver(other) => over(other, Line::geometric_mean, "in the mean"),
             Take::Over(other, share) => {
-                let ratio = at(&curves.ratios(policy, other), *share);
-                let [ours, theirs] = [policy, other].map(|policy| at(&curves.line(policy), *share));
-                let what =
-                    format!("{workload}: misses of {policy} over {other}, cache {:.0} % of the pages", share * 100.0);
-                (what, ratio, format!("{:.1} % over {:.1} %", ours * 100.0, theirs * 100.0))
+                let how = format!("cache {:.0} % of the pages", share * 100.0);
+                let [ours, theirs] = [policy, other].map(|policy| curves.line(policy).at(*share) * 100.0);
+                let what = format!("{workload}: misses of {policy} over {other}, {how}");
+                let value = curves.ratios(policy, other).at(*share);
+                Taken { what, value, shown: format!("{ours:.1} % over {theirs:.1} %") }
             }
             Take::OffFrom(other) => {
-                let pairs = curves.line(policy).into_iter().zip(curves.line(other));
-                let off: Vec<(f64, f64)> = pairs.map(|((share, a), (_, b))| (share, (a - b).abs())).collect();
-                (format!("{workload}: {policy} off from {other}, at most"), largest(&off), listed(&off))
+                let off = line.with(&curves.line(other), |ours, theirs| (ours - theirs).abs());
+                let what = format!("{workload}: {policy} off from {other}, at most");
+                Taken { what, value: off.highest().value, shown: listed(&off) }
             }
             Take::Step => {
-                let line = curves.line(policy);
-                let falls: Vec<(f64, f64)> = line.windows(2).map(|pair| (pair[1].0, pair[0].1 - pair[1].1)).collect();
-                let whole: f64 = falls.iter().map(|fall| fall.1).sum();
-                (
-                    format!("{workload}: largest step of {policy}, of its whole fall"),
-                    largest(&falls) / whole,
-                    listed(&falls),
-                )
+                let falls: Line = line
+                    .iter()
+                    .zip(line.iter().skip(1))
+                    .map(|(before, after)| Point { value: before.value - after.value, ..after })
+                    .collect();
+                let value = falls.highest().value / falls.values().sum::<f64>();
+                let what = format!("{workload}: largest step of {policy}, of its whole fall");
+                Taken { what, value, shown: listed(&falls) }
             }
             Take::FallUntil(share) => {
-                let line = curves.line(policy);
-                let first = line.first().map_or(f64::NAN, |point| point.1);
                 let what = format!("{workload}: fall of {policy} until {:.0} % of the pages", share * 100.0);
-                (what, first - at(&line, *share), listed(&line))
+                Taken { what, value: line.first().value - line.at(*share), shown: listed(&line) }
             }
         }
     }
+}
+
+/// What is judged, its number, and more of it.
+struct Taken {
+    what: String,
+    value: f64,
+    shown: String,
 }
 
 impl Take {
@@ -138,29 +145,16 @@ impl Take {
     }
 }
 
-fn at(line: &[(f64, f64)], share: f64) -> f64 {
-    line.iter().find(|point| point.0 == share).map_or(f64::NAN, |point| point.1)
-}
-
-fn largest(line: &[(f64, f64)]) -> f64 {
-    line.iter().map(|point| point.1).fold(f64::NAN, f64::max)
-}
-
-fn least(line: &[(f64, f64)]) -> f64 {
-    line.iter().map(|point| point.1).fold(f64::NAN, f64::min)
-}
-
-fn mean(line: &[(f64, f64)]) -> f64 {
-    (line.iter().map(|point| point.1.ln()).sum::<f64>() / line.len() as f64).exp()
-}
-
-fn listed(line: &[(f64, f64)]) -> String {
-    let text = |&(share, value): &(f64, f64)| format!("{:.0} %: {value:.3}", share * 100.0);
+/// By shares.
+fn listed(line: &Line) -> String {
+    let text = |point: Point| format!("{:.0} %: {:.3}", point.at * 100.0, point.value);
     line.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
+    use forebay_sim::untimed::Algorithm;
+
     use super::*;
     use crate::{Verdict, experiment, run};
     use forebay_sim::Unwatched;
@@ -202,11 +196,8 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_curves() {
-        let line = [(0.1, 0.5), (0.2, 2.0), (0.3, 1.0)];
-        assert_eq!((largest(&line), least(&line), mean(&line)), (2.0, 0.5, 1.0));
-        assert_eq!(at(&line, 0.2), 2.0);
-        assert!(at(&line, 0.25).is_nan() && largest(&[]).is_nan() && least(&[]).is_nan());
-        assert_eq!(listed(&line[..2]), "10 %: 0.500, 20 %: 2.000");
+    fn a_curve_is_listed_by_shares() {
+        let line = [(0.1, 0.5), (0.2, 2.0)].map(|(at, value)| Point { at, value }).into_iter().collect();
+        assert_eq!(listed(&line), "10 %: 0.500, 20 %: 2.000");
     }
 }

@@ -3,7 +3,7 @@
 use forebay_core::context::recency::{Mean, ONE, Recency, Sampling};
 use serde::Deserialize;
 
-use crate::{Context, Error, Experiment, Finding};
+use crate::{Context, Error, Experiment, Finding, Measure};
 use forebay_sim::chart::{Axis, Chart, Series};
 
 #[derive(Deserialize)]
@@ -29,18 +29,20 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let of_clustered = of_clustered.unwrap_or(f64::NAN);
     let right = if same { 1.0 } else { rows as f64 / table.len().max(printed.len()) as f64 };
     let measures = vec![
-        experiment.judged("loop", of_loop, ("R of example 1, [1 2 3 1 2 3]", "0"), format!("{of_loop}"))?,
+        experiment.judged(
+            "loop",
+            of_loop,
+            Measure::shown("R of example 1, [1 2 3 1 2 3]", "0", format!("{of_loop}")),
+        )?,
         experiment.judged(
             "table",
             right,
-            ("rows of example 2 that are as printed", "11 of 11"),
-            format!("{rows} of {}", table.len()),
+            Measure::shown("rows of example 2 that are as printed", "11 of 11", format!("{rows} of {}", table.len())),
         )?,
         experiment.judged(
             "mean",
             two_digits(of_clustered) - mean,
-            ("R of example 2", &format!("{mean}")),
-            format!("{of_clustered:.4}"),
+            Measure::shown("R of example 2", &format!("{mean}"), format!("{of_clustered:.4}")),
         )?,
     ];
     let points = |values: &[f64]| -> Vec<(f64, f64)> {

@@ -69,16 +69,16 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         measures.push(experiment.judged(
             &detector.to_lowercase(),
             count as f64,
-            (
+            Measure::shown(
                 &format!("streams on which {detector} says what it does in the paper"),
                 &format!("loop: {}", paper.join(" ")),
+                format!("{count} of {}{but}", parameters.streams.len()),
             ),
-            format!("{count} of {}{but}", parameters.streams.len()),
         )?);
     }
     let farthest = judged().map(|(tested, outcome)| (mean(&outcome.means) - tested.recency).abs()).fold(0.0, f64::max);
-    let what = ("R, farthest from the paper's on any stream", "0");
-    measures.push(experiment.judged("recency", farthest, what, format!("{farthest:.3}"))?);
+    let measure = Measure::shown("R, farthest from the paper's on any stream", "0", format!("{farthest:.3}"));
+    measures.push(experiment.judged("recency", farthest, measure)?);
     measures.extend(all().zip(&outcomes).map(|(tested, outcome)| tested.shown(outcome, seeds)));
     let ours: Vec<String> =
         judged().map(|(tested, outcome)| format!("{} {:.3}", tested.stream.name, mean(&outcome.means))).collect();

@@ -3,16 +3,17 @@
 
 use serde::Deserialize;
 
-use crate::claims::auto_best::AUTO;
+use crate::claims::auto_best::percent;
 use crate::claims::{auto_best, auto_mixed};
-use crate::ground::mean;
-use crate::raid::percent;
-use crate::{Context, Error, Experiment, Finding, Measure, experiment as described};
+use crate::line::{Line, Point};
+use crate::{Context, Error, Experiment, Finding, Job, Measure, experiment as described};
 use forebay_sim::chart::{Axis, Chart, Series};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
+    /// The policy that has the parts.
+    policy: String,
     /// The experiments whose grounds these are.
     of: Vec<String>,
     /// At so many of the places of each.
@@ -28,16 +29,20 @@ struct Part {
     without: String,
 }
 
-/// Of a part: how many times as good `auto` is with it as without, ground by ground.
+/// Of a part: how many times as good the policy is with it as without, ground by ground.
 struct Worth {
     part: Part,
-    ratios: Vec<(String, f64)>,
+    ratios: Vec<Ratio>,
+}
+
+struct Ratio {
+    ground: String,
+    value: f64,
 }
 
 pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
-    let Parameters { of, places, parts } = experiment.parameters()?;
-    let policies: Vec<String> =
-        [AUTO.to_owned()].into_iter().chain(parts.iter().map(|part| part.without.clone())).collect();
+    let Parameters { policy, of, places, parts } = experiment.parameters()?;
+    let policies: Vec<String> = [&policy].into_iter().chain(parts.iter().map(|part| &part.without)).cloned().collect();
     let mut worths: Vec<Worth> = parts.into_iter().map(|part| Worth { part, ratios: Vec::new() }).collect();
     let mut measures = Vec::new();
     for id in &of {
@@ -45,64 +50,65 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         let grounds = if other.parameters.contains_key("mixtures") { auto_mixed::grounds } else { auto_best::grounds };
         for ground in grounds(&other)? {
             let ground = ground.thinned(if context.quick { 1 } else { places });
-            let scores = ground.run(&policies, (&other, context))?;
+            let scores = ground.run(&policies, Job { experiment: &other, context })?;
             let mut row = Vec::new();
             for worth in &mut worths {
-                let ratio = mean(&scores.ratios(AUTO, &worth.part.without));
+                let ratio = scores.ratios(&policy, &worth.part.without).geometric_mean();
                 row.push(format!("{} {}", worth.part.name, percent(ratio)));
-                worth.ratios.push((ground.name.clone(), ratio));
+                worth.ratios.push(Ratio { ground: ground.name.clone(), value: ratio });
             }
-            measures.push(Measure::shown(&format!("{}: auto over auto without", ground.name), "", row.join(", ")));
+            measures.push(Measure::shown(
+                &format!("{}: {policy} over {policy} without", ground.name),
+                "",
+                row.join(", "),
+            ));
         }
     }
     let judged = worths.iter().map(|worth| worth.judged(experiment)).collect::<Result<Vec<_>, _>>()?;
     let ours: Vec<String> =
-        worths.iter().map(|worth| format!("{} {}", worth.part.name, percent(worth.best().1))).collect();
+        worths.iter().map(|worth| format!("{} {}", worth.part.name, percent(worth.best().value))).collect();
     let ours = format!("at best {}", ours.join(", "));
     Ok(Finding::new(ours, judged.into_iter().flatten().chain(measures).collect(), vec![chart(&worths)]))
 }
 
 impl Worth {
-    fn best(&self) -> (&str, f64) {
-        let best = self.ratios.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        best.map_or(("nothing", f64::NAN), |(ground, ratio)| (ground, *ratio))
+    fn best(&self) -> &Ratio {
+        self.ratios.iter().max_by(|a, b| a.value.total_cmp(&b.value)).unwrap_or(&NOTHING)
     }
 
-    fn worst(&self) -> (&str, f64) {
-        let worst = self.ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-        worst.map_or(("nothing", f64::NAN), |(ground, ratio)| (ground, *ratio))
+    fn worst(&self) -> &Ratio {
+        self.ratios.iter().min_by(|a, b| a.value.total_cmp(&b.value)).unwrap_or(&NOTHING)
+    }
+
+    /// The grounds side by side, numbered from one.
+    fn line(&self) -> Line {
+        (1u32..).zip(&self.ratios).map(|(at, ratio)| Point { at: at.into(), value: ratio.value }).collect()
     }
 
     /// Where it pays, where it costs, and what it is worth over all grounds.
     fn judged(&self, experiment: &Experiment) -> Result<Vec<Measure>, Error> {
-        let ((best, most), (worst, least)) = (self.best(), self.worst());
         let name = &self.part.name;
-        let all: Vec<(f64, f64)> = self.ratios.iter().map(|(_, ratio)| (0.0, *ratio)).collect();
+        let judged = |rule: &str, what: &str, ratio: &Ratio| {
+            let ours = format!("{} {}", ratio.ground, percent(ratio.value));
+            experiment.judged(rule, ratio.value, Measure::shown(&format!("{name}: {what}"), "", ours))
+        };
+        let mean = percent(self.line().geometric_mean());
         Ok(vec![
-            experiment.judged(
-                "pays",
-                most,
-                (&format!("{name}: where it pays most"), ""),
-                format!("{best} {}", percent(most)),
-            )?,
-            experiment.judged(
-                "costs",
-                least,
-                (&format!("{name}: where it costs most"), ""),
-                format!("{worst} {}", percent(least)),
-            )?,
-            Measure::shown(&format!("{name}: in the mean of all"), "", percent(mean(&all))),
+            judged("pays", "where it pays most", self.best())?,
+            judged("costs", "where it costs most", self.worst())?,
+            Measure::shown(&format!("{name}: in the mean of all"), "", mean),
         ])
     }
 }
 
+/// What a part is worth that was tried nowhere.
+static NOTHING: Ratio = Ratio { ground: String::new(), value: f64::NAN };
+
 /// A line a part, the grounds side by side.
 fn chart(worths: &[Worth]) -> Chart {
-    let points = |worth: &Worth| (1u32..).zip(&worth.ratios).map(|(at, (_, ratio))| (at.into(), *ratio)).collect();
-    let line = |worth: &Worth| Series { name: worth.part.name.clone(), points: points(worth) };
-    let names: Vec<&str> =
-        worths.first().map_or(&[][..], |worth| &worth.ratios).iter().map(|(name, _)| name.as_str()).collect();
-    let names: Vec<String> = (1..).zip(names).map(|(number, name): (u32, _)| format!("{number} {name}")).collect();
+    let line = |worth: &Worth| Series { name: worth.part.name.clone(), points: worth.line().points() };
+    let names = worths.first().map_or(&[][..], |worth| &worth.ratios).iter().map(|ratio| &ratio.ground);
+    let names: Vec<String> = (1u32..).zip(names).map(|(number, name)| format!("{number} {name}")).collect();
     Chart {
         title: format!("What each part is worth: {}", names.join(", ")),
         x: Axis::linear("workload"),
@@ -118,7 +124,7 @@ mod tests {
 
     fn judged(ratios: &[f64]) -> Result<Vec<Measure>, Error> {
         let part = Part { name: "a part".to_owned(), without: String::new() };
-        let ratios = ratios.iter().enumerate().map(|(number, &ratio)| (number.to_string(), ratio)).collect();
+        let ratios = ratios.iter().enumerate().map(|(at, &value)| Ratio { ground: at.to_string(), value }).collect();
         Worth { part, ratios }.judged(&experiment("auto-ablation").unwrap())
     }
 
@@ -137,9 +143,9 @@ mod tests {
     #[test]
     fn what_is_removed_is_removed() {
         let parameters: Parameters = experiment("auto-ablation").unwrap().parameters().unwrap();
-        let auto: forebay_core::Policy = AUTO.parse().unwrap();
+        let whole: forebay_core::Policy = parameters.policy.parse().unwrap();
         for part in parameters.parts {
-            assert_ne!(part.without.parse(), Ok(auto), "{}", part.name);
+            assert_ne!(part.without.parse(), Ok(whole), "{}", part.name);
         }
     }
 }

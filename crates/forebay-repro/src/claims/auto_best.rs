@@ -3,16 +3,14 @@
 
 use serde::Deserialize;
 
-use crate::ground::{Ground, Scores, mean};
-use crate::raid::{percent, percents};
-use crate::{Context, Error, Experiment, Finding, Measure};
-
-/// The policy that is asked about.
-pub(crate) const AUTO: &str = "auto";
+use crate::ground::{Ground, Scores};
+use crate::{Context, Error, Experiment, Finding, Job, Measure};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
+    /// The policy that is asked about.
+    policy: String,
     grounds: Vec<Ground>,
 }
 
@@ -23,20 +21,25 @@ pub(crate) fn grounds(experiment: &Experiment) -> Result<Vec<Ground>, Error> {
 
 pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
     let (mut measures, mut charts, mut ours) = (Vec::new(), Vec::new(), Vec::new());
-    for ground in grounds(experiment)? {
+    let Parameters { policy, grounds } = experiment.parameters()?;
+    for ground in grounds {
         let ground = if context.quick { ground.thinned(1) } else { ground };
-        let policies: Vec<String> = [AUTO.to_owned()].iter().chain(ground.policies()).cloned().collect();
-        let scores = ground.run(&policies, (experiment, context))?;
+        let policies: Vec<String> = [&policy].into_iter().chain(ground.policies()).cloned().collect();
+        let scores = ground.run(&policies, Job { experiment, context })?;
         let best = scores.best(&ground.presets).ok_or_else(|| experiment.wrong("a ground has no presets"))?;
-        let ratios = scores.ratios(AUTO, best);
-        let least = ratios.iter().map(|ratio| ratio.1).fold(f64::INFINITY, f64::min);
+        let ratios = scores.ratios(&policy, best);
+        let (mean, least) = (ratios.geometric_mean(), ratios.lowest().value);
         let judged = |rule, value, how: &str, ours| {
-            experiment.judged(rule, value, (&format!("{}: auto over {best}, {how}", ground.name), ""), ours)
+            experiment.judged(
+                rule,
+                value,
+                Measure::shown(&format!("{}: {policy} over {best}, {how}", ground.name), "", ours),
+            )
         };
-        measures.push(judged("mean", mean(&ratios), "in the mean", percent(mean(&ratios)))?);
-        measures.push(judged("worst", least, "at worst", percents(&ratios))?);
+        measures.push(judged("mean", mean, "in the mean", percent(mean))?);
+        measures.push(judged("worst", least, "at worst", ratios.listed(percent))?);
         measures.extend(policies.iter().flat_map(|policy| shown(&ground.name, policy, &scores)));
-        ours.push((mean(&ratios), ground.name.clone()));
+        ours.push((mean, ground.name.clone()));
         charts.push(scores.chart(&ground.name));
     }
     Ok(Finding::new(summary(ours), measures, charts))
@@ -55,6 +58,11 @@ fn shown(ground: &str, policy: &str, scores: &Scores) -> Vec<Measure> {
         measures.push(measure("a device's request, kB", list(&|score| score.request_kb)));
     }
     measures
+}
+
+/// `+12.3 %`
+pub(super) fn percent(ratio: f64) -> String {
+    format!("{:+.1} %", (ratio - 1.0) * 100.0)
 }
 
 /// Every ground, the worst first.

@@ -8,7 +8,6 @@ use forebay_device::random::Random;
 use forebay_device::slowdown::Slowdown;
 use serde::Deserialize;
 
-use crate::claims::auto_regret::named;
 use crate::scenario::{Kind, Names, Part, Scenario};
 use crate::{Context, Error, Experiment, Finding, Measure};
 use forebay_sim::chart::{Axis, Chart, Series};
@@ -80,7 +79,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         parameters.cases.iter().flat_map(|case| names.iter().map(move |name| (case, name.as_str()))).collect();
     let done = AtomicUsize::new(0);
     let one = |&(case, name): &(&Case, &str)| {
-        let found = case.run(named(name, experiment)?, parameters.samples, context)?;
+        let found = case.run(experiment.policy(name)?, parameters.samples, context)?;
         context.step(done.fetch_add(1, Ordering::Relaxed) + 1, runs.len())?;
         Ok(found)
     };
@@ -97,7 +96,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
                     format!("{}, {name}: {policy}, read until nine tenths of the steady figure, in caches", case.name);
                 let text = format!("{caches:.2} ({seconds:.1} s; steady at {:.1} MB/s)", phase.steady / 1e6);
                 if own {
-                    measures.push(experiment.judged("caches", caches, (&what, "at most 2"), text)?);
+                    measures.push(experiment.judged("caches", caches, Measure::shown(&what, "at most 2", text))?);
                     ours.push((caches, format!("{} {name}", case.name)));
                 } else {
                     measures.push(Measure::shown(&what, "", text));

@@ -3,12 +3,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forebay_core::Policy;
 use serde::Deserialize;
 
-use crate::claims::auto_regret::all_named;
+use crate::claims::auto_regret::{Named, all_named};
 use crate::scenario::{Kind, Part, Scenario};
-use crate::{Context, Error, Experiment, Finding};
+use crate::{Context, Error, Experiment, Finding, Measure};
 use forebay_sim::chart::{Axis, Chart, Series};
 use forebay_sim::timed::run;
 use forebay_sim::{processors, sweep};
@@ -51,17 +50,12 @@ struct Case<'a> {
 impl Case<'_> {
     /// The seconds that each policy takes, for several runs by different seeds one after the other:
     /// of one alone chance has a few per cent, since a store's slowest answers decide when it ends.
-    fn times(
-        &self,
-        parameters: &Parameters,
-        policies: &[(&str, Policy)],
-        context: &Context<'_>,
-    ) -> Result<Vec<f64>, Error> {
+    fn times(&self, parameters: &Parameters, policies: &[Named<'_>], context: &Context<'_>) -> Result<Vec<f64>, Error> {
         let mut times = vec![0.0; policies.len()];
         for nth in 0..parameters.runs {
             let scenario = self.scenario(parameters, context.seed + nth);
             let workload = scenario.workload()?;
-            for (time, &(_, policy)) in times.iter_mut().zip(policies) {
+            for (time, &Named { policy, .. }) in times.iter_mut().zip(policies) {
                 *time += scenario.figure(&run(&scenario.setup(policy, &workload)?, &workload, context.watch)?);
             }
         }
@@ -113,14 +107,14 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let times: Vec<Vec<f64>> =
         times.into_iter().map(|times| times.unwrap_or(Err(Error::Stopped))).collect::<Result<_, Error>>()?;
     let (mut measures, mut series, mut all) = (Vec::new(), Vec::new(), Vec::new());
-    for (at, (other, _)) in policies.iter().enumerate().skip(1) {
+    for (at, &Named { name: other, .. }) in policies.iter().enumerate().skip(1) {
         for load in &parameters.loads {
             let ratios = cases.iter().zip(&times).filter(|(case, _)| std::ptr::eq(case.load, load));
             let ratios: Vec<(f64, String)> = ratios.map(|(case, times)| (times[at] / times[0], case.name())).collect();
             let worst = ratios.iter().map(|ratio| ratio.0).fold(f64::INFINITY, f64::min);
             let what = format!("{}: {} over {other}, at worst", load.name, parameters.policy);
             let text: Vec<String> = ratios.iter().map(|(ratio, name)| format!("{name}: {ratio:.3}")).collect();
-            measures.push(experiment.judged("harm", worst, (&what, "at least 0.97"), text.join(", "))?);
+            measures.push(experiment.judged("harm", worst, Measure::shown(&what, "at least 0.97", text.join(", ")))?);
             let points = (1..).zip(&ratios).map(|(place, ratio)| (f64::from(place), ratio.0)).collect();
             series.push(Series { name: format!("{}, over {other}", load.name), points });
             all.push((worst, format!("{} over {other}", load.name)));

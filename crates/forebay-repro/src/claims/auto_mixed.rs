@@ -2,15 +2,16 @@
 
 use serde::Deserialize;
 
-use crate::claims::auto_best;
-use crate::ground::{Ground, Machine, Score, Scores, mean};
+use crate::claims::auto_best::percent;
+use crate::ground::{Ground, Machine, Score, Scores};
 use crate::mixture::Mixture;
-use crate::raid::{percent, percents};
-use crate::{Context, Error, Experiment, Finding, Measure};
+use crate::{Context, Error, Experiment, Finding, Job, Measure};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
+    /// The policy that is asked about.
+    policy: String,
     /// The single papers' policies, and others.
     presets: Vec<String>,
     mixtures: Vec<Named>,
@@ -28,32 +29,44 @@ const MUCH: f64 = 1.1;
 
 /// The mixtures as grounds.
 pub(crate) fn grounds(experiment: &Experiment) -> Result<Vec<Ground>, Error> {
-    let Parameters { presets, mixtures } = experiment.parameters()?;
-    let ground =
-        |Named { name, on }| Ground { name, presets: presets.clone(), shown: Vec::new(), on: Machine::Mixture(on) };
-    Ok(mixtures.into_iter().map(ground).collect())
+    Ok(experiment.parameters::<Parameters>()?.grounds())
+}
+
+impl Parameters {
+    fn grounds(self) -> Vec<Ground> {
+        let Parameters { presets, mixtures, .. } = self;
+        let ground =
+            |Named { name, on }| Ground { name, presets: presets.clone(), shown: Vec::new(), on: Machine::Mixture(on) };
+        mixtures.into_iter().map(ground).collect()
+    }
 }
 
 pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
     let (mut measures, mut charts, mut ours) = (Vec::new(), Vec::new(), Vec::new());
-    for mut ground in grounds(experiment)? {
+    let parameters: Parameters = experiment.parameters()?;
+    let policy = parameters.policy.clone();
+    for mut ground in parameters.grounds() {
         if context.quick {
             ground = ground.thinned(1);
             ground.presets.truncate(2);
         }
-        let policies: Vec<String> = [auto_best::AUTO.to_owned()].iter().chain(ground.policies()).cloned().collect();
-        let scores = ground.run(&policies, (experiment, context))?;
+        let policies: Vec<String> = [&policy].into_iter().chain(ground.policies()).cloned().collect();
+        let scores = ground.run(&policies, Job { experiment, context })?;
         let best = scores.best(&ground.presets).ok_or_else(|| experiment.wrong("there are no presets"))?;
-        let ratios = scores.ratios(auto_best::AUTO, best);
-        let what = format!("{}: auto over {best}, the best single preset", ground.name);
-        measures.push(experiment.judged("each", mean(&ratios), (&what, ""), percents(&ratios))?);
+        let ratios = scores.ratios(&policy, best);
+        let what = format!("{}: {policy} over {best}, the best single preset", ground.name);
+        measures.push(experiment.judged(
+            "each",
+            ratios.geometric_mean(),
+            Measure::shown(&what, "", ratios.listed(percent)),
+        )?);
         measures.extend(policies.iter().map(|policy| shown(&ground, policy, &scores)));
-        ours.push((mean(&ratios), ground.name.clone()));
+        ours.push((ratios.geometric_mean(), ground.name.clone()));
         charts.push(scores.chart(&ground.name));
     }
     let much = ours.iter().filter(|(ratio, _)| *ratio >= MUCH).count();
-    let what = ("mixtures on which it is better by at least 10 %", "");
-    measures.insert(0, experiment.judged("much", much as f64, what, much.to_string())?);
+    let measure = Measure::shown("mixtures on which it is better by at least 10 %", "", much.to_string());
+    measures.insert(0, experiment.judged("much", much as f64, measure)?);
     let ours: Vec<String> = ours.iter().map(|(ratio, name)| format!("{name} {}", percent(*ratio))).collect();
     Ok(Finding::new(ours.join(", "), measures, charts))
 }

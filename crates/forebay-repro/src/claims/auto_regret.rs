@@ -45,9 +45,9 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     if context.quick {
         (parameters.scenarios, parameters.worst) = (6, 2);
     }
-    let own = named(&parameters.policy, experiment)?;
-    let presets: Vec<(&str, Policy)> = all_named(&parameters.presets, experiment)?;
-    let without: Vec<(&str, Policy)> = all_named(&parameters.without, experiment)?;
+    let own = experiment.policy(&parameters.policy)?;
+    let presets = all_named(&parameters.presets, experiment)?;
+    let without = all_named(&parameters.without, experiment)?;
     let seeds: Vec<u64> = (0..parameters.scenarios).map(|number| context.seed.wrapping_add(number)).collect();
     let done = AtomicUsize::new(0);
     let step = || context.step(done.fetch_add(1, Ordering::Relaxed) + 1, seeds.len() + parameters.worst);
@@ -65,17 +65,17 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         Ok(text)
     };
     let reasons: Vec<String> = all(sweep(worst, processors(), || context.watch.stopped(), explained))?;
-    finding(&trials, &reasons, experiment)
+    finding(&trials, &reasons, &parameters.policy, experiment)
 }
 
 /// A scenario under the policy and all presets.
-fn trial(seed: u64, own: Policy, presets: &[(&str, Policy)], context: &Context<'_>) -> Result<Trial, Error> {
+fn trial(seed: u64, own: Policy, presets: &[Named<'_>], context: &Context<'_>) -> Result<Trial, Error> {
     let scenario = Scenario::new(seed);
     let workload = scenario.workload()?;
     let simulate = |policy| Ok::<_, Error>(run(&scenario.setup(policy, &workload)?, &workload, context.watch)?);
     let own = simulate(own)?;
     let mut best: Option<(String, Outcome)> = None;
-    for &(name, policy) in presets {
+    for &Named { name, policy } in presets {
         let outcome = simulate(policy)?;
         let better = |(_, known): &(String, Outcome)| scenario.figure(&outcome) < scenario.figure(known);
         if best.as_ref().is_none_or(better) {
@@ -85,7 +85,7 @@ fn trial(seed: u64, own: Policy, presets: &[(&str, Policy)], context: &Context<'
     Ok(Trial { scenario, own, best: best.ok_or(Error::Stopped)? })
 }
 
-fn finding(trials: &[Trial], reasons: &[String], experiment: &Experiment) -> Result<Finding, Error> {
+fn finding(trials: &[Trial], reasons: &[String], policy: &str, experiment: &Experiment) -> Result<Finding, Error> {
     // The worst comes first.
     let at = |share: f64| {
         let place = (trials.len() as f64 * (1.0 - share)) as usize;
@@ -103,7 +103,7 @@ fn finding(trials: &[Trial], reasons: &[String], experiment: &Experiment) -> Res
         trials.iter().filter(|trial| trial.regret() < 1.0).count()
     );
     let what = "its figure over the best preset's";
-    let mut measures = vec![experiment.judged("worst", worst, (what, "at most 1.25"), text.clone())?];
+    let mut measures = vec![experiment.judged("worst", worst, Measure::shown(what, "at most 1.25", text.clone()))?];
     for (trial, reason) in trials.iter().zip(reasons) {
         let what = format!("seed {}: {}", trial.scenario.seed, trial.scenario);
         measures.push(Measure::shown(&what, "", reason.clone()));
@@ -114,18 +114,18 @@ fn finding(trials: &[Trial], reasons: &[String], experiment: &Experiment) -> Res
         title: "Scenarios by regret".to_owned(),
         x: Axis::linear("% of scenarios"),
         y: Axis::linear("over the best preset"),
-        series: vec![Series { name: "auto".to_owned(), points: trials.iter().enumerate().map(points).rev().collect() }],
+        series: vec![Series { name: policy.to_owned(), points: trials.iter().enumerate().map(points).rev().collect() }],
     };
     Ok(Finding::new(text, measures, vec![chart]))
 }
 
 /// What differs between a run and the best one, and which part of the policy makes the difference.
-fn explain(trial: &Trial, without: &[(&str, Policy)], context: &Context<'_>) -> Result<String, Error> {
+fn explain(trial: &Trial, without: &[Named<'_>], context: &Context<'_>) -> Result<String, Error> {
     let Trial { scenario, own, best: (name, best) } = trial;
     let workload = scenario.workload()?;
     let (ours, theirs) = (scenario.figure(own), scenario.figure(best));
     let mut shares = Vec::new();
-    for &(part, policy) in without {
+    for &Named { name: part, policy } in without {
         let outcome = run(&scenario.setup(policy, &workload)?, &workload, context.watch)?;
         shares.push((part, (ours - scenario.figure(&outcome)) / (ours - theirs)));
     }
@@ -173,14 +173,16 @@ fn differences(own: &Outcome, best: &Outcome) -> String {
     found.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ")
 }
 
-/// A policy by its name.
-pub(crate) fn named(name: &str, experiment: &Experiment) -> Result<Policy, Error> {
-    name.parse().map_err(|error: forebay_core::UnknownPolicy| experiment.wrong(&error.to_string()))
+/// A policy with its name.
+#[derive(Clone, Copy)]
+pub(crate) struct Named<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) policy: Policy,
 }
 
-/// Several, with their names.
-pub(crate) fn all_named<'a>(names: &'a [String], experiment: &Experiment) -> Result<Vec<(&'a str, Policy)>, Error> {
-    names.iter().map(|name| Ok((name.as_str(), named(name, experiment)?))).collect()
+/// Policies by their names.
+pub(crate) fn all_named<'a>(names: &'a [String], experiment: &Experiment) -> Result<Vec<Named<'a>>, Error> {
+    names.iter().map(|name| Ok(Named { name, policy: experiment.policy(name)? })).collect()
 }
 
 /// What every run gave, or why one of them gave nothing.

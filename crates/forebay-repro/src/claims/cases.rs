@@ -4,8 +4,9 @@
 use forebay_device::device;
 use serde::Deserialize;
 
-use crate::server::{Parameters, Point, Server, Sweep, Table, largest, last, least, listed, mean, percent};
-use crate::{Context, Error, Experiment, Finding};
+use crate::line::Line;
+use crate::server::{Parameters, Point, Server, Sweep, Table, percent};
+use crate::{Context, Error, Experiment, Finding, Measure};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -71,7 +72,8 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
                 let value = judged.at.of(&ratios);
                 let (over, at) = (judged.over.name(), judged.at.name());
                 let what = format!("{name}: {} over {over}, {at}", judged.policy);
-                measures.push(experiment.judged(&judged.rule, value, (&what, &judged.paper), listed(&ratios))?);
+                let measure = Measure::shown(&what, &judged.paper, ratios.listed(percent));
+                measures.push(experiment.judged(&judged.rule, value, measure)?);
                 ours.push((value, format!("{} {at} {}", case.name, percent(value))));
             }
             charts.push(table.chart(benchmark, &name, "MB/s", Point::throughput));
@@ -92,15 +94,9 @@ fn summary(ours: &[(f64, String)]) -> String {
 
 impl Judged {
     /// By numbers of handlers.
-    fn ratios(
-        &self,
-        table: &Table,
-        benchmark: &str,
-        server: &Server,
-        context: &Context<'_>,
-    ) -> Result<Vec<(u32, f64)>, Error> {
+    fn ratios(&self, table: &Table, benchmark: &str, server: &Server, context: &Context<'_>) -> Result<Line, Error> {
         Ok(match &self.over {
-            Over::Policy(other) => table.ratios(benchmark, (&self.policy, other), Point::throughput),
+            Over::Policy(other) => table.ratios(benchmark, &self.policy, other),
             Over::Optimum(bytes) => {
                 let optimum = device(&server.drive)?.build(context.seed)?.cost().optimum(*bytes);
                 table.line(benchmark, &self.policy, |point| point.throughput() / optimum)
@@ -119,13 +115,13 @@ impl Over {
 }
 
 impl At {
-    fn of(self, ratios: &[(u32, f64)]) -> f64 {
+    fn of(self, ratios: &Line) -> f64 {
         match self {
-            At::Fewest => ratios.first().map_or(f64::NAN, |ratio| ratio.1),
-            At::Most => last(ratios),
-            At::Best => largest(ratios).1,
-            At::Worst => least(ratios).1,
-            At::Mean => mean(ratios),
+            At::Fewest => ratios.first().value,
+            At::Most => ratios.last().value,
+            At::Best => ratios.highest().value,
+            At::Worst => ratios.lowest().value,
+            At::Mean => ratios.mean(),
         }
     }
 
@@ -143,10 +139,12 @@ impl At {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::line::Point;
 
     #[test]
     fn where_a_ratio_is_taken() {
-        let ratios = [(2, 1.5), (8, 3.0), (64, 0.5), (512, 1.0)];
+        let ratios = [(2.0, 1.5), (8.0, 3.0), (64.0, 0.5), (512.0, 1.0)];
+        let ratios = ratios.map(|(at, value)| Point { at, value }).into_iter().collect();
         let at = [At::Fewest, At::Most, At::Best, At::Worst, At::Mean].map(|at| at.of(&ratios));
         assert_eq!(at, [1.5, 1.0, 3.0, 0.5, 1.5]);
     }

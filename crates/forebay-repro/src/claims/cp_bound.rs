@@ -27,6 +27,7 @@ struct Parameters {
     streams: u32,
     memory_bytes: u64,
     trials: u32,
+    policy: String,
 }
 
 /// One point of the sweep, and what it gave.
@@ -48,6 +49,7 @@ struct Times {
 
 pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
     let parameters: Parameters = experiment.parameters()?;
+    let policy = experiment.policy(&parameters.policy)?;
     let model = arithmetic(parameters.trials, context.seed);
     let mut points = Vec::new();
     for name in &parameters.devices {
@@ -62,7 +64,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         processors(),
         || context.watch.stopped(),
         |point| {
-            let times = simulated(point, &parameters, context);
+            let times = simulated(point, policy, &parameters, context);
             context.step(done.fetch_add(1, Ordering::Relaxed) + 1, points.len()).and(times)
         },
     );
@@ -121,12 +123,12 @@ fn arithmetic(trials: u32, seed: u64) -> f64 {
 }
 
 /// A point of the sweep, simulated twice: by the core and by the offline strategy.
-fn simulated(point: &Point, parameters: &Parameters, context: &Context<'_>) -> Result<Times, Error> {
+fn simulated(point: &Point, policy: Policy, parameters: &Parameters, context: &Context<'_>) -> Result<Times, Error> {
     let model = point.device.build(context.seed)?;
     let cost = model.cost();
     let streams = streams(model.capacity(), point.kib, parameters, context.seed);
     let offline = offline(point, &streams, context)?;
-    let online = online(point, &streams, parameters, context)?;
+    let online = online(point, &streams, policy, parameters, context)?;
     // What the offline strategy does not transfer in, it switches in.
     let transfer = |stream: &Stream| stream.bytes as f64 / cost.transfer_rate(stream.place).max(1) as f64;
     let switches = (offline - streams.iter().map(transfer).sum::<f64>()).max(f64::MIN_POSITIVE);
@@ -177,11 +179,13 @@ fn offline(point: &Point, streams: &[Stream], context: &Context<'_>) -> Result<f
 }
 
 /// Seconds of the core.
-fn online(point: &Point, streams: &[Stream], parameters: &Parameters, context: &Context<'_>) -> Result<f64, Error> {
-    let policy: Policy = "competitive".parse().map_err(|error: forebay_core::UnknownPolicy| Error::Description {
-        id: "cp-bound".to_owned(),
-        reason: error.to_string(),
-    })?;
+fn online(
+    point: &Point,
+    streams: &[Stream],
+    policy: Policy,
+    parameters: &Parameters,
+    context: &Context<'_>,
+) -> Result<f64, Error> {
     let len = parameters.read_bytes;
     let requests = (0u32..).zip(streams).flat_map(|(number, stream)| {
         let read = move |at: u64| Request {

@@ -164,8 +164,7 @@ fn followed(
     experiment: &Experiment,
     context: &Context<'_>,
 ) -> Result<Follower, Error> {
-    let policy =
-        parameters.policy.parse().map_err(|error: forebay_core::UnknownPolicy| experiment.wrong(&error.to_string()))?;
+    let policy = experiment.policy(&parameters.policy)?;
     let workload = parameters.benchmark.load(&experiment.id, parameters.tasks, context.seed)?;
     let server = Server { drive: drive.to_owned(), ..parameters.server.clone() };
     let setup = server.setup(policy, handlers, Length::whole(&workload), context.seed)?;
@@ -212,7 +211,7 @@ fn judged(name: &str, of: &[(u32, &Follower)], experiment: &Experiment) -> Resul
     let fetches: usize = of.iter().map(|(_, run)| run.full.len()).sum();
     measures.push(Measure {
         what: format!("{name}: fetches of the full depth that are off f_seek(D_seek) and f_transfer(L)"),
-        paper: "none".to_owned(),
+        paper: "0".to_owned(),
         ours: format!("{:.2} % of {fetches}", wrong * 100.0),
         verdict: Some(experiment.rule("wrong")?.judge(if fetches > 100 { wrong } else { f64::NAN })),
     });

@@ -16,8 +16,12 @@ struct Parameters {
     page_bytes: u32,
     file_bytes: u64,
     memory_bytes: u64,
-    initial_pages: u32,
+    /// The policy whose windows are these, from the first one on.
+    original: String,
     linux_pages: Vec<u32>,
+    /// The policy whose windows double from the first one on, up to the depth.
+    doubling: String,
+    initial_pages: u32,
 }
 
 pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
@@ -28,8 +32,8 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         context.step(done, parameters.devices.len())?;
         let description = device(name)?;
         let depth = depth(&description, &parameters, context)?;
-        for (policy, expected) in [("linux", None), ("competitive", Some(depth))] {
-            let sizes = sizes(policy, &description, &parameters, context)?;
+        for (policy, expected) in [(&parameters.original, None), (&parameters.doubling, Some(depth))] {
+            let sizes = sizes(experiment.policy(policy)?, &description, &parameters, context)?;
             let wrong = wrong(&sizes, expected, &parameters);
             measures.push(Measure {
                 what: format!("{policy} on {name}, pages a request"),
@@ -66,12 +70,11 @@ fn depth(description: &Description, parameters: &Parameters, context: &Context<'
 /// How many pages each request to the device has, in order, the last one apart, which the file's
 /// end cuts short.
 fn sizes(
-    policy: &str,
+    policy: Policy,
     description: &Description,
     parameters: &Parameters,
     context: &Context<'_>,
 ) -> Result<Vec<u32>, Error> {
-    let policy: Policy = policy.parse().map_err(|error| experiment_policy(&error))?;
     let page = parameters.page_bytes;
     let read = |offset| Request { offset, len: page, ..Request::default() };
     let requests = (0..parameters.file_bytes / u64::from(page)).map(|number| read(number * u64::from(page)));
@@ -86,10 +89,6 @@ fn sizes(
     run_recorded(&setup, &workload, context.watch, &mut fetches)?;
     fetches.0.pop();
     Ok(fetches.0)
-}
-
-fn experiment_policy(error: &forebay_core::UnknownPolicy) -> Error {
-    Error::Description { id: "cp-slowstart".to_owned(), reason: error.to_string() }
 }
 
 /// The sizes of what the core fetches, in blocks.
@@ -135,8 +134,10 @@ mod tests {
             page_bytes: 4096,
             file_bytes: 0,
             memory_bytes: 0,
-            initial_pages: 16,
+            original: String::new(),
             linux_pages: vec![16, 18, 32, 32],
+            doubling: String::new(),
+            initial_pages: 16,
         };
         let wrong = |sizes: &[u32], depth| wrong(sizes, depth, &parameters);
         assert_eq!(wrong(&[16, 18, 32, 32, 32, 32, 32, 32], None), 0);

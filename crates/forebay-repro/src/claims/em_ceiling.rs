@@ -56,10 +56,12 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         let points = books.ceiling.iter().map(|&(at, blocks)| (at, 100.0 * f64::from(blocks) / physical));
         series.push(Series { name, points: points.collect() });
     }
-    let judged = |rule: &str, value, what: &str, paper: &str, ours| experiment.judged(rule, value, (what, paper), ours);
+    let judged = |rule: &str, value, what: &str, paper: &str, ours| {
+        experiment.judged(rule, value, Measure::shown(what, paper, ours))
+    };
     let mut all = vec![
         judged("begins", begins, "the first ceiling, of physical memory", "0.25", format!("{begins:.3}"))?,
-        judged("wrong", f64::from(wrong), "moves by other than a unit, or before an epoch is over", "none", {
+        judged("wrong", f64::from(wrong), "moves by other than a unit, or before an epoch is over", "0", {
             wrong.to_string()
         })?,
         judged("apart", highest - lowest, "from all beginnings: the interval that holds all of these", "the same", {

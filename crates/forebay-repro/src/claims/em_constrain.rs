@@ -2,33 +2,47 @@
 //! with many (CPEM Fig. 11).
 
 use crate::books::BUCKET;
-use crate::server::{Parameters, Point};
+use crate::server::{Parameters as Run, Point, Server, Sweep};
 use crate::{Context, Error, Experiment, Finding, Measure};
 use forebay_sim::chart::{Axis, Chart, Series};
+use serde::Deserialize;
 
-const CPEM: &str = "competitive-em";
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    server: Server,
+    sweep: Sweep,
+    /// The policy with constrained prefetches; the others, the original kernel first and the one
+    /// without constraints last.
+    policy: String,
+    others: [String; 3],
+}
+
 /// The first bucket of the paper's histogram.
 const SMALL: u32 = BUCKET;
 
 pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
-    let parameters: Parameters = experiment.parameters()?;
-    let table = parameters.run(experiment, context)?;
+    let Parameters { server, sweep, policy, others } = experiment.parameters()?;
+    let [original, .., unconstrained] = &others;
+    let table = Run { server, sweep }.run(experiment, context)?;
     let counts = table.handlers();
     let (few, many) = (counts.first().copied().unwrap_or(0), counts.last().copied().unwrap_or(0));
     let at = |policy: &str, handlers: u32| {
         let found = table.points.iter().find(|point| point.policy == policy && point.handlers == handlers);
         found.ok_or_else(|| experiment.wrong(&format!("the sweep has no {policy} with {handlers} handlers")))
     };
-    let ours = at(CPEM, many)?;
+    let ours = at(&policy, many)?;
     let share = ours.books.iter().map(|books| books.most_of_share).fold(0.0, f64::max);
-    let least_other = ["linux", "aggressive", "competitive:shares=off"]
+    let least_other = others
         .iter()
         .map(|policy| at(policy, many).map(small))
         .collect::<Result<Vec<_>, _>>()?
         .into_iter()
         .fold(f64::INFINITY, f64::min);
-    let judged = |rule: &str, value, what: &str, paper: &str, ours| experiment.judged(rule, value, (what, paper), ours);
-    let (constrained, free) = (largest(ours), largest(at("competitive:shares=off", many)?));
+    let judged = |rule: &str, value, what: &str, paper: &str, ours| {
+        experiment.judged(rule, value, Measure::shown(what, paper, ours))
+    };
+    let (constrained, free) = (largest(ours), largest(at(unconstrained, many)?));
     let smaller = small(ours) / least_other;
     let mut measures = vec![
         judged("share", share, "the largest prefetch over ceiling / open files", "1", format!("{share:.2}"))?,
@@ -40,10 +54,10 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         })?,
         judged(
             "free",
-            largest(at(CPEM, few)?) / largest(at("linux", few)?),
+            largest(at(&policy, few)?) / largest(at(original, few)?),
             "few handlers: largest request over that of linux",
             "larger",
-            format!("{:.0} pages to {:.0}", largest(at(CPEM, few)?), largest(at("linux", few)?)),
+            format!("{:.0} pages to {:.0}", largest(at(&policy, few)?), largest(at(original, few)?)),
         )?,
     ];
     for point in &table.points {

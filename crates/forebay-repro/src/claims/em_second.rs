@@ -1,10 +1,10 @@
 //! em-second: in which order prefetched, unread pages are given up (CPEM §4.1).
 
-use forebay_core::{BlockKey, EventKind, FileId, HandlerId, Policy};
+use forebay_core::{BlockKey, EventKind, FileId, HandlerId};
 use serde::Deserialize;
 
 use crate::scripted::Scripted;
-use crate::{Context, Error, Experiment, Finding};
+use crate::{Context, Error, Experiment, Finding, Measure};
 use forebay_sim::chart::{Axis, Chart, Series};
 
 #[derive(Deserialize)]
@@ -61,14 +61,18 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         let what = format!("{name}: the order in which {} unread pages go", gone.len());
         let paper = "exited, ran since, others";
         if judged {
-            measures.push(experiment.judged("inversions", inversions, (&what, paper), ours.clone())?);
+            measures.push(experiment.judged("inversions", inversions, Measure::shown(&what, paper, ours.clone()))?);
             let sleepers = gone.iter().filter(|&&kind| kind == Kind::Sleeps).count();
             let went = sleepers as f64 / held.max(1) as f64;
             let what = "of those that deserve a second chance, how many go all the same in the end";
-            measures.push(experiment.judged("for_ever", went, (what, "none stays for ever"), format!("{went:.2}"))?);
+            measures.push(experiment.judged(
+                "for_ever",
+                went,
+                Measure::shown(what, "none stays for ever", format!("{went:.2}")),
+            )?);
             summary = ours;
         } else {
-            measures.push(crate::Measure::shown(&what, "by recency alone", ours));
+            measures.push(Measure::shown(&what, "by recency alone", ours));
         }
         charts.push(chart(name, &gone));
     }
@@ -78,8 +82,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
 /// The kinds of unread pages, in the order in which they are evicted, and how many the sleepers
 /// had.
 fn run(name: &str, parameters: &Parameters, experiment: &Experiment) -> Result<(Vec<Kind>, usize), Error> {
-    let wrong = |error: forebay_core::UnknownPolicy| experiment.wrong(&error.to_string());
-    let policy: Policy = name.parse().map_err(wrong)?;
+    let policy = experiment.policy(name)?;
     let Parameters { frames, page_bytes, depth, handlers, .. } = *parameters;
     let mut core = Scripted::new(policy, frames, page_bytes, depth);
     // Those that sleep prefetch first, so that a plain FIFO would give up theirs first.

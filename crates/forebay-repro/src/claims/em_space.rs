@@ -1,6 +1,5 @@
 //! em-space: what the prefetch cache's bookkeeping takes (CPEM §4.1).
 
-use forebay_core::Policy;
 use forebay_core::history::EvictionHistory;
 use serde::Deserialize;
 
@@ -41,7 +40,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         let sum = space.marks + space.history;
         let what = format!("marks and eviction history, blocks of {kib} KiB");
         let text = format!("{} + {} = {}", percent(space.marks), percent(space.history), percent(sum));
-        measures.push(experiment.judged("space", sum, (&what, "0.2 % + 0.2 %"), text)?);
+        measures.push(experiment.judged("space", sum, Measure::shown(&what, "0.2 % + 0.2 %", text))?);
         measures.push(Measure::shown(
             &format!("all that the core keeps, blocks of {kib} KiB"),
             "",
@@ -73,9 +72,7 @@ fn space(parameters: &Parameters, kib: u32, experiment: &Experiment) -> Result<S
     let frames = ((parameters.memory_mib << 20) / u64::from(block_bytes)) as u32;
     let depth = (parameters.depth << 12 >> block_bytes.trailing_zeros()).max(2);
     let filled = |name: &str| {
-        let wrong = |error: forebay_core::UnknownPolicy| experiment.wrong(&error.to_string());
-        let policy: Policy = name.parse().map_err(wrong)?;
-        let mut core = Scripted::new(policy, frames, block_bytes, depth);
+        let mut core = Scripted::new(experiment.policy(name)?, frames, block_bytes, depth);
         let files = parameters.handlers.min(frames / 2);
         let blocks = (2 * frames).div_ceil(files).max(4 * depth);
         (0..files).for_each(|file| core.open(file, blocks));

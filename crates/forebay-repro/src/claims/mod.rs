@@ -1,11 +1,15 @@
-//! The claims, a file each, and which there are: a line each in `EXPERIMENTS`, with the description
-//! that the claim has in `experiments/`.
+//! The claims and their descriptions in `experiments/`, a line each in `EXPERIMENTS`.
+//!
+//! A claim is judged by its sheet over runs of a machine (`nodes`, `arrays`, `clients`), by a table
+//! of comparisons (`cases`, `amp_caches`, `auto_best`), or by a file of its own where its check is
+//! a computation.
 
 mod amp_adapt;
 mod amp_caches;
 mod amp_recency;
 mod amp_sampling;
 mod amp_table1;
+mod arrays;
 mod auto_ablation;
 mod auto_best;
 mod auto_convergence;
@@ -13,39 +17,23 @@ mod auto_harm;
 mod auto_mixed;
 mod auto_regret;
 mod cases;
-mod cp_antic;
+mod clients;
 mod cp_bound;
 mod cp_depth;
 mod cp_dynamic;
-mod cp_index;
-mod cp_media;
-mod cp_micro;
 mod cp_optimal;
-mod cp_random;
 mod cp_slowstart;
 mod em_ceiling;
 mod em_constrain;
 mod em_micro;
 mod em_second;
 mod em_space;
-mod em_thrash;
+mod nodes;
 mod past_currency;
 mod past_hits;
-mod past_supply;
-mod sac_clock;
-mod sac_dynamic;
 mod sac_fault;
-mod sac_motive;
-mod sac_static;
-mod sac_web;
-mod scm_copy;
-mod scm_esf;
-mod scm_ets;
-mod scm_http;
 mod scm_labels;
-mod scm_mixed;
 mod scm_table1;
-mod scm_vod;
 
 use crate::{Context, Error, Experiment, Finding};
 
@@ -58,13 +46,13 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/cp-depth.toml"), cp_depth::check),
     (include_str!("../../../../experiments/cp-slowstart.toml"), cp_slowstart::check),
     (include_str!("../../../../experiments/cp-dynamic.toml"), cp_dynamic::check),
-    (include_str!("../../../../experiments/cp-micro.toml"), cp_micro::check),
-    (include_str!("../../../../experiments/cp-antic.toml"), cp_antic::check),
-    (include_str!("../../../../experiments/cp-random.toml"), cp_random::check),
+    (include_str!("../../../../experiments/cp-micro.toml"), nodes::check),
+    (include_str!("../../../../experiments/cp-antic.toml"), nodes::check),
+    (include_str!("../../../../experiments/cp-random.toml"), nodes::check),
     (include_str!("../../../../experiments/cp-optimal.toml"), cp_optimal::check),
-    (include_str!("../../../../experiments/cp-index.toml"), cp_index::check),
-    (include_str!("../../../../experiments/cp-media.toml"), cp_media::check),
-    (include_str!("../../../../experiments/em-thrash.toml"), em_thrash::check),
+    (include_str!("../../../../experiments/cp-index.toml"), nodes::check),
+    (include_str!("../../../../experiments/cp-media.toml"), nodes::check),
+    (include_str!("../../../../experiments/em-thrash.toml"), nodes::check),
     (include_str!("../../../../experiments/em-micro.toml"), em_micro::check),
     (include_str!("../../../../experiments/em-ceiling.toml"), em_ceiling::check),
     (include_str!("../../../../experiments/em-second.toml"), em_second::check),
@@ -72,18 +60,18 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/em-blast.toml"), cases::check),
     (include_str!("../../../../experiments/em-factors.toml"), cases::check),
     (include_str!("../../../../experiments/em-space.toml"), em_space::check),
-    (include_str!("../../../../experiments/sac-motive.toml"), sac_motive::check),
-    (include_str!("../../../../experiments/sac-static.toml"), sac_static::check),
-    (include_str!("../../../../experiments/sac-dynamic.toml"), sac_dynamic::check),
-    (include_str!("../../../../experiments/sac-clock.toml"), sac_clock::check),
+    (include_str!("../../../../experiments/sac-motive.toml"), clients::check),
+    (include_str!("../../../../experiments/sac-static.toml"), clients::check),
+    (include_str!("../../../../experiments/sac-dynamic.toml"), clients::check),
+    (include_str!("../../../../experiments/sac-clock.toml"), clients::check),
     (include_str!("../../../../experiments/sac-fault.toml"), sac_fault::check),
-    (include_str!("../../../../experiments/sac-web.toml"), sac_web::check),
-    (include_str!("../../../../experiments/scm-ets.toml"), scm_ets::check),
-    (include_str!("../../../../experiments/scm-esf.toml"), scm_esf::check),
-    (include_str!("../../../../experiments/scm-copy.toml"), scm_copy::check),
-    (include_str!("../../../../experiments/scm-http.toml"), scm_http::check),
-    (include_str!("../../../../experiments/scm-vod.toml"), scm_vod::check),
-    (include_str!("../../../../experiments/scm-mixed.toml"), scm_mixed::check),
+    (include_str!("../../../../experiments/sac-web.toml"), clients::check),
+    (include_str!("../../../../experiments/scm-ets.toml"), arrays::check),
+    (include_str!("../../../../experiments/scm-esf.toml"), arrays::check),
+    (include_str!("../../../../experiments/scm-copy.toml"), arrays::check),
+    (include_str!("../../../../experiments/scm-http.toml"), arrays::check),
+    (include_str!("../../../../experiments/scm-vod.toml"), arrays::check),
+    (include_str!("../../../../experiments/scm-mixed.toml"), arrays::check),
     (include_str!("../../../../experiments/scm-table1.toml"), scm_table1::check),
     (include_str!("../../../../experiments/scm-labels.toml"), scm_labels::check),
     (include_str!("../../../../experiments/amp-recency.toml"), amp_recency::check),
@@ -99,8 +87,8 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/past-habits.toml"), cases::check),
     (include_str!("../../../../experiments/auto-optimum.toml"), cases::check),
     (include_str!("../../../../experiments/past-currency.toml"), past_currency::check),
-    (include_str!("../../../../experiments/past-supply-memory.toml"), past_supply::check),
-    (include_str!("../../../../experiments/past-supply-degree.toml"), past_supply::check),
+    (include_str!("../../../../experiments/past-supply-memory.toml"), arrays::check),
+    (include_str!("../../../../experiments/past-supply-degree.toml"), arrays::check),
     (include_str!("../../../../experiments/past-hits.toml"), past_hits::check),
     (include_str!("../../../../experiments/past-views.toml"), amp_caches::check),
     (include_str!("../../../../experiments/auto-cp.toml"), auto_best::check),
@@ -115,7 +103,15 @@ const EXPERIMENTS: &[(&str, Check)] = &[
 ];
 
 /// The claims about real time, and the bench that measures each.
-const LIVE: &[(&str, &str)] = &[("amp-live", "amp"), ("amp-cost", "contexts")];
+const LIVE: &[Live] = &[
+    Live { claim: "amp-live", bench: "forebay-bench amp" },
+    Live { claim: "amp-cost", bench: "forebay-bench contexts" },
+];
+
+struct Live {
+    claim: &'static str,
+    bench: &'static str,
+}
 
 /// The experiments that there are, in order.
 pub fn experiments() -> Result<Vec<Experiment>, Error> {
@@ -127,8 +123,8 @@ pub fn experiment(id: &str) -> Result<Experiment, Error> {
     if let Some(found) = experiments()?.into_iter().find(|experiment| experiment.id == id) {
         return Ok(found);
     }
-    Err(match LIVE.iter().find(|(live, _)| *live == id) {
-        Some(&(_, bench)) => Error::Live { id: id.to_owned(), bench },
+    Err(match LIVE.iter().find(|live| live.claim == id) {
+        Some(&Live { bench, .. }) => Error::Live { id: id.to_owned(), bench },
         None => Error::Unknown { id: id.to_owned() },
     })
 }
@@ -174,7 +170,7 @@ mod tests {
             assert!(texts.iter().all(|text| text.len() > 5), "{}", experiment.id);
             assert!(!experiment.rules.is_empty(), "{} is judged by no rule", experiment.id);
         }
-        for &(id, _) in LIVE {
+        for &Live { claim: id, .. } in LIVE {
             assert!(matches!(experiment(id), Err(Error::Live { .. })), "{id} is there and about real time");
         }
         assert!(matches!(experiment("cp-"), Err(Error::Unknown { .. })));

@@ -8,8 +8,9 @@ use forebay_device::random::Random;
 use forebay_trace::{Memory, Request, Shape};
 use serde::Deserialize;
 
-use crate::disks::{self, Disks, Figures, Trace, highest, lowest};
-use crate::{Context, Error, Experiment, Finding};
+use crate::disks::{self, Disks, Figures, Old, Trace};
+use crate::line::{Line, Point};
+use crate::{Context, Error, Experiment, Finding, Job, Measure};
 use forebay_sim::chart::{Axis, Chart, Series};
 use forebay_sim::timed::{DeviceSetup, Mapping, Placement, Setup, Span, Striping, Workload};
 
@@ -46,9 +47,8 @@ enum Load {
 struct System {
     /// Where it stands on the axis.
     at: f64,
-    /// How many are so many years old.
     #[serde(default)]
-    old: (u32, u32),
+    old: Old,
     /// Over which part of the cache that the experiment has.
     #[serde(default)]
     cache_mib: Option<u64>,
@@ -102,8 +102,9 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         };
         for policy in &case.policies {
             for system in systems {
-                let setup = case.setup(&disks, policy, system, &workload, (experiment, context))?;
-                runs.push(disks::Case { trace: case.name.clone(), policy: policy.clone(), at: system.at, setup });
+                let setup = case.setup(&disks, policy, system, &workload, Job { experiment, context })?;
+                let (sweep, trace) = (case.name.clone(), case.name.clone());
+                runs.push(disks::Case { sweep, trace, policy: policy.clone(), at: system.at, setup });
             }
         }
         traces.insert(case.name.clone(), workload);
@@ -113,13 +114,13 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     for case in &cases {
         for judged in &case.judged {
             let ratios = judged.ratios(&figures, &case.name);
-            let (place, value) = match judged.at {
-                At::Best => highest(&ratios),
-                At::Worst => lowest(&ratios),
+            let Point { at: place, value } = match judged.at {
+                At::Best => ratios.highest(),
+                At::Worst => ratios.lowest(),
             };
             let what = format!("{}: {} over {}", case.name, judged.policy, judged.over);
-            let listed: Vec<String> = ratios.iter().map(|(at, ratio)| format!("{at}: {ratio:.3} ×")).collect();
-            measures.push(experiment.judged(&judged.rule, value, (&what, ""), listed.join(", "))?);
+            let measure = Measure::shown(&what, "", ratios.listed(|ratio| format!("{ratio:.3} ×")));
+            measures.push(experiment.judged(&judged.rule, value, measure)?);
             ours.push(format!("{} {:+.0} % ({place})", case.name, (value - 1.0) * 100.0));
         }
         charts.push(chart(&figures, case));
@@ -134,12 +135,12 @@ impl Case {
         policy: &str,
         system: &System,
         workload: &Workload,
-        of: (&Experiment, &Context<'_>),
+        job: Job<'_>,
     ) -> Result<Setup, Error> {
         let cache_mib = system.cache_mib.unwrap_or(disks.cache_mib);
         let outstanding = system.outstanding.unwrap_or(disks.outstanding);
         let disks = Disks { cache_mib, outstanding, ..disks.clone() };
-        let mut setup = disks.setup(policy, system.old, workload, of)?;
+        let mut setup = disks.setup(policy, system.old, workload, job)?;
         if let Load::Apart { devices, .. } = &self.load {
             let device = |apart: &Apart| -> Result<DeviceSetup, Error> {
                 Ok(DeviceSetup { scheduler: disks.scheduler, ..DeviceSetup::new(device(&apart.device)?) })
@@ -190,14 +191,15 @@ fn apart(requests: u64, devices: &[Apart], experiment: &Experiment, context: &Co
 
 impl Judged {
     /// By system; above 1 is better.
-    fn ratios(&self, figures: &Figures, case: &str) -> Vec<(f64, f64)> {
-        let over = |at| figures.at(case, &self.over, at);
-        figures.line(case, &self.policy).into_iter().map(|(at, rate)| (at, rate / over(at))).collect()
+    fn ratios(&self, figures: &Figures, case: &str) -> Line {
+        let line = |policy: &str| figures.throughput(case, policy);
+        line(&self.policy).over(&line(&self.over))
     }
 }
 
 fn chart(figures: &Figures, case: &Case) -> Chart {
-    let series = |policy: &String| Series { name: policy.clone(), points: figures.line(&case.name, policy) };
+    let series =
+        |policy: &String| Series { name: policy.clone(), points: figures.throughput(&case.name, policy).points() };
     Chart {
         title: case.name.clone(),
         x: Axis::linear("system"),

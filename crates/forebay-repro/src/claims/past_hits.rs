@@ -4,10 +4,10 @@
 use forebay_core::level::Labels;
 use serde::Deserialize;
 
-use crate::claims::scm_labels::{change, pairs};
+use crate::claims::scm_labels::change;
 use crate::disks::Trace;
-use crate::two_levels::{Case, Levels, Loaded, Runs, response};
-use crate::{Context, Error, Experiment, Finding, Measure};
+use crate::two_levels::{Case, Levels, Pair, Runs, load, response};
+use crate::{Context, Error, Experiment, Finding, Job, Measure};
 use forebay_sim::chart::{Axis, Chart, Series};
 use forebay_sim::timed::Outcome;
 
@@ -17,19 +17,20 @@ struct Parameters {
     #[serde(default)]
     levels: Levels,
     traces: Vec<Trace>,
+    policies: Vec<String>,
     /// From this ratio on a label alone is said to have cost a combination something.
     masked: f64,
 }
 
 pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
-    let Parameters { levels, traces, masked } = experiment.parameters()?;
+    let Parameters { levels, traces, policies, masked } = experiment.parameters()?;
     let names: Vec<String> = traces.iter().map(|trace| trace.name.clone()).collect();
-    let loaded = traces.iter().map(|trace| Ok((trace.name.clone(), Loaded::new(trace, experiment, context)?)));
-    let loaded = loaded.collect::<Result<_, Error>>()?;
-    let all: Vec<Case> =
-        names.iter().flat_map(|name| pairs().map(|pair| Case::new(name, pair, Labels::Hits))).collect();
+    let loaded = load(&traces, experiment, context)?;
+    let pairs = Pair::all(&policies);
+    let of = |name: &String| pairs.iter().map(|pair| Case::new(name, pair, Labels::Hits)).collect::<Vec<_>>();
+    let all: Vec<Case> = names.iter().flat_map(of).collect();
     let with = |case: &Case| Labels::ALL.map(|labels| Case { labels: labels.name(), ..case.clone() });
-    let runs = levels.run(all.iter().flat_map(with).collect(), &loaded, (experiment, context))?;
+    let runs = levels.run(all.iter().flat_map(with).collect(), &loaded, Job { experiment, context })?;
     let label =
         |case: &Case| runs.change(&Case { labels: Labels::Demand.name(), ..case.clone() }, Labels::Off, response);
     let hidden: Vec<&Case> = all.iter().filter(|case| label(case) >= masked).collect();
@@ -38,7 +39,9 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let worst = all.iter().map(|case| (regret(&runs, case), case)).max_by(|a, b| a.0.total_cmp(&b.0));
     let (regret, of) = worst.map_or((f64::NAN, String::new()), |(ratio, case)| (ratio, name(case)));
     let bytes = all.iter().map(|case| runs.get(case, share)).fold(0.0, f64::max);
-    let judged = |rule: &str, value: f64, what: &str, ours: String| experiment.judged(rule, value, (what, ""), ours);
+    let judged = |rule: &str, value: f64, what: &str, ours: String| {
+        experiment.judged(rule, value, Measure::shown(what, "", ours))
+    };
     let list = hidden.iter().map(|case| format!("{} {}", name(case), text(&runs, case))).collect::<Vec<_>>().join("; ");
     let mut measures = vec![
         judged("pays", pays, "where the label alone costs time: response with the note over without, in the mean", {
@@ -60,7 +63,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         let what = format!("{trace}: response ms, nothing → label → note; bytes of labels a request");
         measures.push(Measure::shown(&what, "", rows.join(", ")));
     }
-    let charts = names.iter().map(|trace| chart(&runs, trace)).collect();
+    let charts = names.iter().map(|trace| chart(&runs, trace, &pairs)).collect();
     Ok(Finding::new(
         format!("{} where a label alone costs time ({} of {})", change(pays), hidden.len(), all.len()),
         measures,
@@ -99,11 +102,10 @@ fn share(outcome: &Outcome) -> f64 {
 }
 
 /// All combinations, in the order of SCM Fig. 12.
-fn chart(runs: &Runs, trace: &str) -> Chart {
+fn chart(runs: &Runs, trace: &str, pairs: &[Pair]) -> Chart {
     let line = |labels: Labels| {
-        let at =
-            |(number, pair): (u32, (&str, &str))| (number.into(), runs.get(&Case::new(trace, pair, labels), response));
-        Series { name: format!("labels {labels}"), points: (1..).zip(pairs()).map(at).collect() }
+        let values = pairs.iter().map(|pair| runs.get(&Case::new(trace, pair, labels), response));
+        Series { name: format!("labels {labels}"), points: (1u32..).map(f64::from).zip(values).collect() }
     };
     let x = Axis::linear("RA, Linux, SARC, Gill above, of each the same four below");
     Chart { title: format!("{trace}: response"), x, y: Axis::linear("ms"), series: Labels::ALL.map(line).into() }

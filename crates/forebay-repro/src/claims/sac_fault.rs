@@ -4,18 +4,11 @@
 use forebay_device::slowdown::Slowdown;
 use serde::Deserialize;
 
-use crate::claims::sac_clock::ends;
-use crate::disks::{Case, Disks, Figures, Point, Trace, listed, load, run};
-use crate::{Context, Error, Experiment, Finding, Measure};
+use crate::disks::{Case, Disks, Figures, Old, Point, Trace, load, run};
+use crate::line::{self, Line};
+use crate::{Context, Error, Experiment, Finding, Job, Measure};
 use forebay_sim::chart::{Axis, Chart, Series};
 use forebay_sim::timed::{Outcome, Sample, Samples};
-
-/// T = 5 is five times the mean (sac-dynamic), 400 % above it.
-const EAGER: &str = "eager-lru:threshold=400";
-const LANDLORD: &str = "landlord";
-const CLOCK: &str = "clock";
-const LAZY: &str = "lazy-clock:threshold=400";
-const POLICIES: [&str; 4] = [LANDLORD, EAGER, CLOCK, LAZY];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,52 +23,100 @@ struct Parameters {
     factor: f64,
     /// How many samples are taken until then.
     samples: u32,
+    policies: Policies,
     /// Policies that are only shown.
     #[serde(default)]
     others: Vec<String>,
+}
+
+/// The paper's four.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Policies {
+    landlord: String,
+    eager: String,
+    clock: String,
+    lazy: String,
+}
+
+impl Policies {
+    fn all(&self) -> [&str; 4] {
+        [&self.landlord, &self.eager, &self.clock, &self.lazy].map(|name| name.as_str())
+    }
+}
+
+impl Parameters {
+    /// Every policy with every number of disks that turn slow.
+    fn cases(&self, trace: &forebay_sim::timed::Workload, job: Job<'_>) -> Result<Vec<Case>, Error> {
+        let (slow, name) = (Slowdown { at_s: self.at_s, until_s: None, factor: self.factor }, &self.trace.name);
+        let mut cases = Vec::new();
+        for policy in self.run() {
+            for &count in &self.counts {
+                let mut setup = self.disks.setup(policy, Old::default(), trace, job)?;
+                self.disks.slow_ones(count).for_each(|number| setup.devices[number].slowdowns.push(slow));
+                setup.samples = Some(Samples::Seconds(self.at_s / f64::from(self.samples)));
+                let (sweep, trace, policy) = (name.clone(), name.clone(), policy.to_owned());
+                cases.push(Case { sweep, trace, policy, at: count.into(), setup });
+            }
+        }
+        Ok(cases)
+    }
+
+    /// The paper's policies, and those that are only shown.
+    fn run(&self) -> impl Iterator<Item = &str> {
+        self.policies.all().into_iter().chain(self.others.iter().map(String::as_str))
+    }
+}
+
+/// The first and the last.
+fn ends(places: &mut Vec<u32>) {
+    if places.len() > 2 {
+        places.drain(1..places.len() - 1);
+    }
 }
 
 pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
     let mut parameters: Parameters = experiment.parameters()?;
     if context.quick {
         // As the trace.
-        parameters.at_s /= 20.0;
+        parameters.at_s /= 60.0;
         ends(&mut parameters.counts);
     }
-    let Parameters { disks, trace, counts, at_s, .. } = &parameters;
+    let Parameters { disks, trace, counts, at_s, policies, .. } = &parameters;
     let traces = load(std::slice::from_ref(trace), experiment, context)?;
-    let mut cases = Vec::new();
-    for policy in POLICIES.into_iter().chain(parameters.others.iter().map(String::as_str)) {
-        for &count in counts {
-            let mut setup = disks.setup(policy, (0, 0), &traces[&trace.name], (experiment, context))?;
-            let slow = Slowdown { at_s: *at_s, until_s: None, factor: parameters.factor };
-            disks.slow_ones(count).for_each(|number| setup.devices[number].slowdowns.push(slow));
-            setup.samples = Some(Samples::Seconds(at_s / f64::from(parameters.samples)));
-            cases.push(Case { trace: trace.name.clone(), policy: policy.to_owned(), at: count.into(), setup });
-        }
-    }
+    let cases = parameters.cases(&traces[&trace.name], Job { experiment, context })?;
     let figures = run(cases, &traces, experiment, context)?;
-    let found = Found { figures: &figures, trace: &trace.name, at_s: *at_s, slow: disks.slow as usize };
+    let found = Found { figures: &figures, trace: &trace.name, at_s: *at_s, slow: disks.slow as usize, policies };
     let one = f64::from(counts.first().copied().unwrap_or(0));
     let many = f64::from(counts.last().copied().unwrap_or(0));
     let mut measures = found.followed(one, experiment)?;
-    measures.extend(found.throughputs((one, many), experiment)?);
-    for policy in POLICIES.into_iter().chain(parameters.others.iter().map(String::as_str)) {
+    measures.extend(found.throughputs(one, many, experiment)?);
+    let tenths = |line: Line| line.listed(|rate| format!("{rate:.1}"));
+    for policy in parameters.run() {
         let what = format!("{policy}, MB/s by slow disks, the whole run");
-        measures.push(Measure::shown(&what, "", listed(&figures.line(&trace.name, policy))));
+        measures.push(Measure::shown(&what, "", tenths(figures.throughput(&trace.name, policy))));
         let what = format!("{policy}, MB/s by slow disks, since they are");
-        measures.push(Measure::shown(&what, "", listed(&found.since(policy))));
+        measures.push(Measure::shown(&what, "", tenths(found.since(policy))));
     }
-    let at = |policy, count| figures.at(&trace.name, policy, count);
+    let at = |policy: &str, count| figures.throughput(&trace.name, policy).at(count);
     let ours = format!(
         "with one slow disk eager {:.1}, landlord {:.1}, clock {:.1} MB/s; with {many} eager {:.1}, landlord {:.1}",
-        at(EAGER, one),
-        at(LANDLORD, one),
-        at(CLOCK, one),
-        at(EAGER, many),
-        at(LANDLORD, many)
+        at(&policies.eager, one),
+        at(&policies.landlord, one),
+        at(&policies.clock, one),
+        at(&policies.eager, many),
+        at(&policies.landlord, many)
     );
-    let throughput = figures.chart(&trace.name, "Throughput", Axis::linear("disks that turn slow"));
+    let line = |policy: &str| {
+        let points = figures.throughput(&trace.name, policy).points();
+        Series { name: policy.to_owned(), points }
+    };
+    let throughput = Chart {
+        title: "Throughput".to_owned(),
+        x: Axis::linear("disks that turn slow"),
+        y: Axis::linear("MB/s"),
+        series: parameters.run().map(line).collect(),
+    };
     Ok(Finding::new(ours, measures, vec![found.sizes(one)?, throughput]))
 }
 
@@ -85,6 +126,7 @@ struct Found<'a> {
     at_s: f64,
     /// The disk that always turns slow.
     slow: usize,
+    policies: &'a Policies,
 }
 
 impl Found<'_> {
@@ -95,14 +137,15 @@ impl Found<'_> {
     }
 
     /// Throughput since the disks are slow, by how many are.
-    fn since(&self, policy: &str) -> Vec<(f64, f64)> {
+    fn since(&self, policy: &str) -> Line {
         let ours = self.figures.points.iter().filter(|point| point.policy == policy);
-        ours.map(|point| (point.at, after(&point.outcome.samples, self.at_s))).collect()
+        let since = |point: &Point| after(&point.outcome.samples, self.at_s);
+        ours.map(|point| line::Point { at: point.at, value: since(point) }).collect()
     }
 
     /// The left graph: whether the partition of the slow disk finds its size.
     fn followed(&self, count: f64, experiment: &Experiment) -> Result<Vec<Measure>, Error> {
-        let samples = &self.outcome(EAGER, count)?.samples;
+        let samples = &self.outcome(&self.policies.eager, count)?.samples;
         let size = |sample: &Sample| sample.partitions.get(self.slow).map_or(0.0, |share| f64::from(share.size));
         let others = |sample: &Sample| {
             let all: f64 = sample.partitions.iter().map(|share| f64::from(share.size)).sum();
@@ -128,55 +171,58 @@ impl Found<'_> {
             experiment.judged(
                 "grown",
                 right / first,
-                ("eager-lru: the slow disk's partition over another's, at last to before", "increased"),
-                format!("{first:.2} before, {right:.2} in the second half since"),
+                Measure::shown(
+                    "eager-lru: the slow disk's partition over another's, at last to before",
+                    "increased",
+                    format!("{first:.2} before, {right:.2} in the second half since"),
+                ),
             )?,
             experiment.judged(
                 "quickly",
                 seconds / (last - self.at_s),
-                ("eager-lru: when nine tenths of that way are made, as a part of the time since", "quickly"),
-                format!("{seconds:.0} s of {:.0}", last - self.at_s),
+                Measure::shown(
+                    "eager-lru: when nine tenths of that way are made, as a part of the time since",
+                    "quickly",
+                    format!("{seconds:.0} s of {:.0}", last - self.at_s),
+                ),
             )?,
             experiment.judged(
                 "equal",
                 waits,
-                ("eager-lru: the wait for the slow disk over the mean, at last", "approximately equal"),
-                format!("{waits:.2}"),
+                Measure::shown(
+                    "eager-lru: the wait for the slow disk over the mean, at last",
+                    "approximately equal",
+                    format!("{waits:.2}"),
+                ),
             )?,
         ])
     }
 
     /// The right graph.
-    fn throughputs(&self, (one, many): (f64, f64), experiment: &Experiment) -> Result<Vec<Measure>, Error> {
-        let at = |policy, count| self.figures.at(self.trace, policy, count);
+    fn throughputs(&self, one: f64, many: f64, experiment: &Experiment) -> Result<Vec<Measure>, Error> {
+        let Policies { landlord, eager, clock, lazy } = self.policies;
+        let at = |policy: &str, count| self.figures.throughput(self.trace, policy).at(count);
         let judged = |rule: &str, value: f64, what: &str, paper: &str| {
-            experiment.judged(rule, value, (what, paper), format!("{value:.2}"))
+            experiment.judged(rule, value, Measure::shown(what, paper, format!("{value:.2}")))
         };
-        let least = POLICIES.map(|policy| at(policy, one)).into_iter().fold(f64::INFINITY, f64::min);
-        let best = POLICIES.map(|policy| at(policy, one)).into_iter().fold(0.0, f64::max);
+        let all = self.policies.all().map(|policy| at(policy, one)).into_iter();
+        let (least, best) = (all.clone().fold(f64::INFINITY, f64::min), all.fold(0.0, f64::max));
+        let ahead = at(eager, one) / at(landlord, one);
+        let behind = at(landlord, many) / at(eager, many);
+        let what = format!("landlord over eager-lru, {many} slow disks");
         Ok(vec![
-            judged("eager", at(EAGER, one), "eager-lru, one slow disk, MB/s", "54")?,
-            judged("landlord", at(LANDLORD, one), "landlord, one slow disk, MB/s", "48")?,
-            judged(
-                "ahead",
-                at(EAGER, one) / at(LANDLORD, one),
-                "eager-lru over landlord, one slow disk",
-                "54 of 48: 1.13",
-            )?,
-            judged("lazy", at(LAZY, one) / best, "lazy-clock over the best, one slow disk", "nearly as well")?,
-            judged("clock", at(CLOCK, one) / least, "clock over the least, one slow disk", "the least well")?,
-            judged(
-                "many",
-                at(LANDLORD, many) / at(EAGER, many),
-                &format!("landlord over eager-lru, {many} slow disks"),
-                "better",
-            )?,
+            judged("eager-one", at(eager, one), "eager-lru, one slow disk, MB/s", "54")?,
+            judged("landlord-one", at(landlord, one), "landlord, one slow disk, MB/s", "48")?,
+            judged("ahead", ahead, "eager-lru over landlord, one slow disk", "54 of 48: 1.13")?,
+            judged("lazy-one", at(lazy, one) / best, "lazy-clock over the best, one slow disk", "nearly as well")?,
+            judged("clock-one", at(clock, one) / least, "clock over the least, one slow disk", "the least well")?,
+            judged("many", behind, &what, "better")?,
         ])
     }
 
     /// What the partitions are meant to have.
     fn sizes(&self, count: f64) -> Result<Chart, Error> {
-        let samples = &self.outcome(EAGER, count)?.samples;
+        let samples = &self.outcome(&self.policies.eager, count)?.samples;
         let line = |name: String, of: &dyn Fn(&Sample) -> u32| Series {
             name,
             points: samples.iter().map(|sample| (sample.at, f64::from(of(sample)))).collect(),

@@ -5,8 +5,9 @@ use forebay_core::level::Labels;
 use serde::Deserialize;
 
 use crate::disks::Trace;
-use crate::two_levels::{Case, Levels, Loaded, response};
-use crate::{Context, Error, Experiment, Finding, Measure};
+use crate::line::{Line, Point};
+use crate::two_levels::{Case, Levels, Pair, load, response};
+use crate::{Context, Error, Experiment, Finding, Job, Measure};
 use forebay_sim::chart::{Axis, Chart, Series};
 
 #[derive(Deserialize)]
@@ -16,23 +17,28 @@ struct Parameters {
     levels: Levels,
     /// The first is judged.
     traces: Vec<Trace>,
+    /// The policies, in the lower one of which `{threshold}` stands for the number of blocks.
+    upper: String,
+    lower: String,
     thresholds: Vec<u32>,
     /// The paper's milliseconds.
     paper: Vec<f64>,
 }
 
 pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
-    let Parameters { levels, traces, thresholds, paper } = experiment.parameters()?;
-    let first = traces.first().map(|trace| trace.name.clone()).unwrap_or_default();
+    let Parameters { levels, traces, upper, lower, thresholds, paper } = experiment.parameters()?;
     let names: Vec<String> = traces.iter().map(|trace| trace.name.clone()).collect();
-    let loaded = traces.iter().map(|trace| Ok((trace.name.clone(), Loaded::new(trace, experiment, context)?)));
-    let loaded = loaded.collect::<Result<_, Error>>()?;
-    let case =
-        |trace: &str, threshold: u32| Case::new(trace, ("fixed", &format!("sarc:threshold={threshold}")), Labels::Off);
+    let first = names.first().cloned().unwrap_or_default();
+    let loaded = load(&traces, experiment, context)?;
+    let case = |trace: &str, threshold: u32| {
+        let lower = lower.replace("{threshold}", &threshold.to_string());
+        Case::new(trace, &Pair { upper: upper.clone(), lower }, Labels::Off)
+    };
     let cases = names.iter().flat_map(|name| thresholds.iter().map(|&threshold| case(name, threshold))).collect();
-    let runs = levels.run(cases, &loaded, (experiment, context))?;
-    let line = |trace: &str| -> Vec<(f64, f64)> {
-        thresholds.iter().map(|&threshold| (threshold.into(), runs.get(&case(trace, threshold), response))).collect()
+    let runs = levels.run(cases, &loaded, Job { experiment, context })?;
+    let line = |trace: &str| -> Line {
+        let point = |&at: &u32| Point { at: at.into(), value: runs.get(&case(trace, at), response) };
+        thresholds.iter().map(point).collect()
     };
     let ours = line(&first);
     let at = |threshold: u32| runs.get(&case(&first, threshold), response);
@@ -40,7 +46,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let spread = flat.iter().copied().fold(f64::MIN, f64::max) / flat.iter().copied().fold(f64::MAX, f64::min);
     let (half, all) = ((at(5) - at(6)) / (at(5) - at(7)), at(7) / at(5));
     let judged = |rule: &str, value: f64, what: &str, paper: &str| {
-        experiment.judged(rule, value, (what, paper), format!("{value:.3}"))
+        experiment.judged(rule, value, Measure::shown(what, paper, format!("{value:.3}")))
     };
     let mut measures = vec![
         judged("flat", spread, "response with 3, 4 and 5: largest over least", "6.64 / 6.48: 1.025")?,
@@ -49,13 +55,14 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     ];
     measures.extend(names.iter().map(|name| {
         let paper = if *name == first {
-            listed(&thresholds.iter().map(|&t| f64::from(t)).zip(paper.clone()).collect::<Vec<_>>())
+            let points = thresholds.iter().zip(&paper).map(|(&at, &value)| Point { at: at.into(), value });
+            listed(&points.collect())
         } else {
             String::new()
         };
         Measure::shown(&format!("{name}: ms by threshold"), &paper, listed(&line(name)))
     }));
-    let series = names.iter().map(|name| Series { name: name.clone(), points: line(name) }).collect();
+    let series = names.iter().map(|name| Series { name: name.clone(), points: line(name).points() }).collect();
     let title = "RA over SARC".to_owned();
     let chart = Chart {
         title,
@@ -67,6 +74,6 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
 }
 
 /// `3: 6.48, 4: 6.60`
-fn listed(line: &[(f64, f64)]) -> String {
-    line.iter().map(|&(at, value)| format!("{at}: {value:.2}")).collect::<Vec<_>>().join(", ")
+fn listed(line: &Line) -> String {
+    line.listed(|ms| format!("{ms:.2}"))
 }
