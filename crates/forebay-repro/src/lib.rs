@@ -31,5 +31,5 @@ pub use claims::{described, experiment, experiments, run};
 pub use error::Error;
 pub(crate) use experiment::Job;
 pub use experiment::{Context, Experiment, Finding, Measure};
-pub use page::page;
+pub use page::{Checked, page};
 pub use verdict::{Rule, Verdict};

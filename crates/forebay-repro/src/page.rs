@@ -3,22 +3,31 @@
 use crate::{Experiment, Finding, Verdict};
 use forebay_sim::chart::{self, escape};
 
+/// An experiment and what it found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Checked {
+    /// The experiment.
+    pub experiment: Experiment,
+    /// What it found.
+    pub finding: Finding,
+}
+
 /// A page that needs nothing else. The same findings give the same bytes, so the time that it took
 /// is not on it.
-pub fn page(findings: &[(Experiment, Finding)], seed: u64) -> String {
+pub fn page(findings: &[Checked], seed: u64) -> String {
     let mut body = format!(
         "<p>Forebay {}, seed {seed}. A claim <b>holds</b>, is <b>beyond</b> the paper's figure, is <b>weaker</b>, or \
          <b>fails</b>; the rule is beside it.</p>\n",
         env!("CARGO_PKG_VERSION")
     );
     body.push_str("<table>\n<tr><th>claim</th><th>the paper's figure</th><th>ours</th><th>verdict</th></tr>\n");
-    for (experiment, finding) in findings {
+    for Checked { experiment, finding } in findings {
         let id = escape(&experiment.id);
         let link = format!("<a href=\"#{id}\">{id}</a>");
         body.push_str(&row(&[link, escape(&experiment.figure), escape(&finding.ours)], Some(finding.verdict)));
     }
     body.push_str("</table>\n");
-    for (experiment, finding) in findings {
+    for Checked { experiment, finding } in findings {
         body.push_str(&section(experiment, finding));
     }
     chart::page("The papers' claims, checked", &body)

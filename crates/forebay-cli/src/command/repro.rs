@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use forebay_repro::{Context, Experiment, Finding, Verdict};
+use forebay_repro::{Checked, Context, Experiment, Verdict};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -44,7 +44,7 @@ pub(crate) fn run(options: &Repro) -> Result<(), Failure> {
     }
     let all = experiments.len();
     let (records, findings, stopped) = check(experiments, options)?;
-    let chart = || findings.first().and_then(|(_, finding): &(_, Finding)| finding.charts.first()).cloned();
+    let chart = || findings.first().and_then(|checked| checked.finding.charts.first()).cloned();
     report::show(&records, &options.report, chart)?;
     if let Some(path) = &options.html {
         std::fs::write(path, forebay_repro::page(&findings, options.seed))
@@ -90,10 +90,11 @@ fn list(experiments: &[Experiment], options: &Repro) -> Result<(), Failure> {
     report::show(&experiments.iter().map(listed).collect::<Vec<_>>(), &options.report, || None)
 }
 
-type Checked = (Vec<Record>, Vec<(Experiment, Finding)>, Progress);
+/// What came of experiments that ran, and how far it went.
+type Outcome = (Vec<Record>, Vec<Checked>, Progress);
 
 /// One after the other: each uses all processors.
-fn check(experiments: Vec<Experiment>, options: &Repro) -> Result<Checked, Failure> {
+fn check(experiments: Vec<Experiment>, options: &Repro) -> Result<Outcome, Failure> {
     let progress = Progress::new("checking", experiments.len());
     let (mut records, mut findings) = (Vec::new(), Vec::new());
     for experiment in experiments {
@@ -112,7 +113,7 @@ fn check(experiments: Vec<Experiment>, options: &Repro) -> Result<Checked, Failu
             seconds: began.elapsed().as_secs_f64(),
             seed: options.seed,
         });
-        findings.push((experiment, finding));
+        findings.push(Checked { experiment, finding });
     }
     progress.clear();
     Ok((records, findings, progress))
