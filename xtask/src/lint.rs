@@ -1,10 +1,12 @@
 //! The repository's own rules, which no other tool checks: short files, names of the field, nothing
 //! left to do, a core that knows no clock, thread or hash map, parts of it that know only what they
-//! may (`house`), and pages that read well (`prose`).
+//! may (`house`), claims that name no policy in their code (`names`), and pages that read well
+//! (`prose`).
 
 use std::path::{Path, PathBuf};
 
 use crate::house::House;
+use crate::names::Names;
 use crate::{prose, root};
 
 /// The most lines that a source file may have.
@@ -31,7 +33,7 @@ pub(crate) fn report() -> bool {
 
 /// Everything under `root` that breaks a rule, a line each.
 fn broken(root: &Path) -> Vec<String> {
-    let (mut broken, mut house) = (Vec::new(), House::default());
+    let (mut broken, mut house, mut names) = (Vec::new(), House::default(), Names::default());
     for file in files(root) {
         let shown = file.strip_prefix(root).unwrap_or(&file);
         if let Some(name) = nameless(shown) {
@@ -45,12 +47,14 @@ fn broken(root: &Path) -> Vec<String> {
             Ok(text) if code => {
                 broken.extend(broken_in(shown, &text));
                 broken.extend(house.enters(shown, &text));
+                names.enters(shown, &text);
             }
             Ok(page) => broken.extend(worded(shown, &page)),
             Err(error) => broken.push(format!("{}: cannot be read: {error}", shown.display())),
         }
     }
     broken.extend(house.circles());
+    broken.extend(names.broken());
     broken
 }
 

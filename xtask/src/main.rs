@@ -8,10 +8,12 @@ mod house;
 mod leftovers;
 mod licences;
 mod lint;
+mod names;
 mod prose;
 mod python;
 mod reference;
 mod run;
+mod size;
 mod suite;
 mod tally;
 mod tools;
@@ -46,6 +48,10 @@ enum Chore {
     CheckClean,
     /// Writes docs/cli.md from the definitions of the options
     Docs,
+    /// Builds the command for those who mount, and says whether it is small enough
+    ///
+    /// The build takes a quarter of an hour on two cores; CI does without it.
+    Size,
 }
 
 /// The folder of the workspace.
@@ -65,6 +71,7 @@ fn main() -> ExitCode {
         Chore::Test { args } => suite::test(&args),
         Chore::CheckClean => Ok(leftovers::report(&leftovers::Leftovers::default())),
         Chore::Docs => reference::write().map(|()| true),
+        Chore::Size => size::report(),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -149,7 +149,7 @@ impl Workload {
         for seed in 1..=rounds {
             let mut runs = Vec::new();
             for policy in POLICIES {
-                let run = on_a_mount(data, self, policy, (ground, seed), memory)?;
+                let run = on_a_mount(data, self, policy, ground, seed, memory)?;
                 eprintln!("{}, {policy}, round {seed}: {run}", self.what);
                 runs.push(run);
             }

@@ -65,7 +65,7 @@ fn compare(case: &Case, plan: Plan) -> anyhow::Result<Vec<Row>> {
         for (policy, seen) in POLICIES.iter().zip(&mut seen) {
             let stores = Stores::new(folder.path(), case.devices, seed)?;
             let simulated = simulated(case, &workload, &stores, policy, plan, seed)?;
-            let live = stores.run(case, &workload, policy.parse()?, (plan.warm_up, plan.counted))?;
+            let live = stores.run(case, &workload, policy.parse()?, plan.warm_up, plan.counted)?;
             eprintln!("  {}, {policy}, seed {seed}: live {live:.1}, simulated {simulated:.1} MB/s", case.name);
             seen.push((live, simulated));
         }

@@ -14,8 +14,8 @@ use forebay_core::partition::Callers;
 use forebay_core::replacement::{Arc, Replacement};
 use forebay_core::{BlockKey, Caller, ContextId, FileId, HandlerId};
 
-use crate::contexts_engine::{self, FRAMES, key};
-use crate::hit::each;
+use crate::contexts_engine::{self, FRAMES, Hits, key};
+use crate::hit::{Rounds, each};
 use crate::report::Row;
 
 /// The prefix of this benchmark's loops in `--count`.
@@ -23,8 +23,11 @@ pub(crate) const PREFIX: &str = "contexts/";
 
 /// Counts all figures.
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
-    let (lengths, sizes) =
-        if smoke { ((1_000, 2_000), vec![1_000]) } else { ((200_000, 600_000), vec![4_096, 65_536, 1_048_576]) };
+    let (lengths, sizes) = if smoke {
+        (Rounds::new(1_000, 2_000), vec![1_000])
+    } else {
+        (Rounds::new(200_000, 600_000), vec![4_096, 65_536, 1_048_576])
+    };
     let counted = |what: &str, size: u32| each(&format!("{PREFIX}{what}/{size}"), lengths);
     let nothing = counted("nothing", 1)?;
     let (hit, policy) = (counted("hit", FRAMES)? - nothing, counted("arc", FRAMES)? - nothing);
@@ -73,11 +76,11 @@ pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
     let all = Detection::Recency { threshold: ONE / 10 * 4, sampling: Sampling::Off, mean: Mean::Periodic };
     match what {
         "nothing" => (0..rounds).for_each(|nth| _ = black_box(key(nth, FRAMES))),
-        "sampled" => detect(Settings::AMP, (1, size), rounds),
-        "all" => detect(Settings { detection: all, ..Settings::AMP }, (1, size), rounds),
-        "turns" => detect(Settings::AMP, (size, 65_536), rounds),
+        "sampled" => detect(Settings::AMP, 1, size, rounds),
+        "all" => detect(Settings { detection: all, ..Settings::AMP }, 1, size, rounds),
+        "turns" => detect(Settings::AMP, size, 65_536, rounds),
         "arc" => segment(size, rounds),
-        "hit" => contexts_engine::hits(("arc", 1), false, rounds)?,
+        "hit" => contexts_engine::hits(Hits { policy: "arc", devices: 1, loops: false }, rounds)?,
         "library" => crate::hit::library("arc", rounds)?,
         other => bail!("there is no loop named {other}"),
     }
@@ -85,7 +88,7 @@ pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
 }
 
 /// Enough accesses first that the sample has its final size, whatever the length.
-fn detect(settings: Settings, (contexts, blocks): (u32, u32), rounds: u64) {
+fn detect(settings: Settings, contexts: u32, blocks: u32, rounds: u64) {
     let mut callers = Callers::new(Box::new(Detector::new(settings).over(FRAMES)));
     let warm = u64::from(blocks) * 4;
     for nth in 0..warm + rounds {

@@ -16,11 +16,11 @@ use forebay_core::seams::Use;
 use forebay_core::seams::{Access, Place};
 use forebay_core::{
     Action, Actions, BlockKey, Caller, ContextId, Core, DeviceCost, DeviceId, Event, EventKind, FileId, HandlerId,
-    Instant, Policy, ReadId, Setup,
+    Instant, IoId, Policy, ReadId, Setup,
 };
 use forebay_core::{Hint, Pattern, Rhythm};
 
-use crate::hit::each;
+use crate::hit::{Rounds, each};
 use crate::report::Row;
 
 /// The prefix of this benchmark's loops in `--count`.
@@ -28,7 +28,7 @@ pub(crate) const PREFIX: &str = "contexts-engine/";
 
 /// Counts all figures.
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
-    let lengths = if smoke { (1_000, 2_000) } else { (200_000, 600_000) };
+    let lengths = if smoke { Rounds::new(1_000, 2_000) } else { Rounds::new(200_000, 600_000) };
     let counted = |what: &str| each(&format!("{PREFIX}{what}"), lengths);
     let nothing = counted("nothing")?;
     let hit = counted("hit:arc")? - nothing;
@@ -90,7 +90,7 @@ fn row() -> Row {
 pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
     if let Some((what, policy)) = what.split_once(':') {
         let (what, devices) = what.split_once('-').unwrap_or((what, "1"));
-        return hits((policy, devices.parse()?), what == "loop", rounds);
+        return hits(Hits { policy, devices: devices.parse()?, loops: what == "loop" }, rounds);
     }
     match what.split_once('/') {
         Some(("hits", frames)) => Manager::new(frames.parse()?)?.hits(rounds),
@@ -110,64 +110,120 @@ const HELD: u32 = FRAMES / 8 * 7;
 
 /// Hits that are no events, of an engine over this many devices with a file on each. An earlier
 /// run's hint says whether their context loops.
-pub(crate) fn hits((policy, devices): (&str, u32), loops: bool, rounds: u64) -> anyhow::Result<()> {
-    let policy: Policy = policy.parse()?;
-    let mut core = policy.build::<Hashed>(Setup {
-        frames: FRAMES,
-        block_bytes: BLOCK as u32,
-        streams: 1024,
-        devices: vec![DeviceCost::flat(10_000_000, 200_000_000, 1); devices as usize],
-        referenced: Default::default(),
-    });
-    let (mut actions, mut at) = (Actions::new(), Instant(0));
-    let mut tell = |core: &mut dyn Core, kind| {
-        at = at.plus(100_000);
-        actions.clear();
-        core.handle(&[Event { at, kind }], &mut actions);
-        let fetched = actions.iter().filter_map(|action| match action {
+pub(crate) struct Hits<'a> {
+    pub(crate) policy: &'a str,
+    /// So many, a file on each.
+    pub(crate) devices: u32,
+    /// Whether the context loops, as is known from an earlier run.
+    pub(crate) loops: bool,
+}
+
+/// An engine whose fetches arrive at once.
+struct Filled {
+    core: Box<dyn Core>,
+    actions: Actions,
+    at: Instant,
+    /// Of the blocks that it holds, so many on each device.
+    devices: u32,
+    each: u32,
+}
+
+/// Where in a program all reads come from.
+const FROM: ContextId = ContextId(1);
+
+impl Filled {
+    fn new(policy: Policy, devices: u32) -> Filled {
+        let core = policy.build::<Hashed>(Setup {
+            frames: FRAMES,
+            block_bytes: BLOCK as u32,
+            streams: 1024,
+            devices: vec![DeviceCost::flat(10_000_000, 200_000_000, 1); devices as usize],
+            referenced: Default::default(),
+        });
+        Filled { core, actions: Actions::new(), at: Instant(0), devices, each: HELD / devices }
+    }
+
+    /// How many blocks it holds.
+    fn held(&self) -> u64 {
+        u64::from(self.each * self.devices)
+    }
+
+    fn tell(&mut self, kind: EventKind) -> Vec<IoId> {
+        self.at = self.at.plus(100_000);
+        self.actions.clear();
+        self.core.handle(&[Event { at: self.at, kind }], &mut self.actions);
+        let fetched = self.actions.iter().filter_map(|action| match action {
             Action::Fetch { io, .. } => Some(*io),
             _ => None,
         });
-        fetched.collect::<Vec<_>>()
-    };
-    let (read, context) = (ReadId(0), ContextId(1));
-    let (each, all) = (HELD / devices, u64::from(HELD / devices * devices));
-    for file in 0..devices {
-        let bytes = u64::from(each) * BLOCK;
-        tell(&mut *core, EventKind::Open { file: FileId(file), device: DeviceId(file as u16), bytes });
+        fetched.collect()
     }
-    let rhythm = Rhythm { size: FRAMES, time: FRAMES.into(), deviation: 0 };
-    if loops {
-        tell(&mut *core, EventKind::Hinted { context, hint: Hint::of(Pattern::Looping, rhythm) });
+
+    /// The file and the block in it, device by device in turn.
+    fn place(&self, block: u64) -> BlockKey {
+        let devices = u64::from(self.devices);
+        BlockKey::new(FileId((block % devices) as u32), (block / devices) as u32)
     }
-    let place = |block: u64| (FileId((block % u64::from(devices)) as u32), (block / u64::from(devices)) as u32);
-    for nth in 0..all {
-        let (file, block) = place(nth);
-        let (handler, offset) = (HandlerId(file.0), u64::from(block) * BLOCK);
-        for io in tell(&mut *core, EventKind::Read { read, handler, context, file, offset, len: BLOCK as u32 }) {
-            tell(&mut *core, EventKind::Arrived { io });
+
+    fn open(&mut self) {
+        for file in 0..self.devices {
+            let bytes = u64::from(self.each) * BLOCK;
+            self.tell(EventKind::Open { file: FileId(file), device: DeviceId(file as u16), bytes });
         }
-        tell(&mut *core, EventKind::Done { read });
     }
-    let caller = Caller { handler: HandlerId(0), context };
-    // A loop goes through its blocks in turn. Other hits have an order that no prefetcher of the
-    // processor knows.
-    let mut hit = |nth: u64| {
-        let (file, block) = place(if loops { nth % all } else { scattered(nth) % all });
-        core.hit(BlockKey::new(file, block), DeviceId(file.0 as u16), caller).is_some()
-    };
-    let hits = (0..rounds).filter(|&nth| hit(nth)).count();
+
+    /// Reads all its blocks once.
+    fn fill(&mut self) {
+        for nth in 0..self.held() {
+            let key = self.place(nth);
+            let (read, file, len) = (ReadId(0), key.file(), BLOCK as u32);
+            let (handler, offset) = (HandlerId(file.0), u64::from(key.block()) * BLOCK);
+            for io in self.tell(EventKind::Read { read, handler, context: FROM, file, offset, len }) {
+                self.tell(EventKind::Arrived { io });
+            }
+            self.tell(EventKind::Done { read });
+        }
+    }
+
+    /// Whether a block is there, without an event.
+    fn hit(&mut self, block: u64) -> bool {
+        let key = self.place(block);
+        let caller = Caller { handler: HandlerId(0), context: FROM };
+        self.core.hit(key, DeviceId(key.file().0 as u16), caller).is_some()
+    }
+
+    /// Blocks in partitions of loops.
+    fn in_loops(&self) -> u32 {
+        let of = |device: u32| {
+            let mut sizes = Vec::new();
+            self.core.program(device as usize, &mut sizes);
+            sizes.get(2).copied().unwrap_or(0)
+        };
+        (0..self.devices).map(of).sum()
+    }
+}
+
+/// Hits that are no events.
+pub(crate) fn hits(Hits { policy, devices, loops }: Hits<'_>, rounds: u64) -> anyhow::Result<()> {
+    let policy: Policy = policy.parse()?;
+    let mut engine = Filled::new(policy, devices);
+    engine.open();
+    if loops {
+        let rhythm = Rhythm { size: FRAMES, time: FRAMES.into(), deviation: 0 };
+        engine.tell(EventKind::Hinted { context: FROM, hint: Hint::of(Pattern::Looping, rhythm) });
+    }
+    engine.fill();
+    let held = engine.held();
+    // A loop goes through its blocks in turn; whatever else there is, in an order that no
+    // prefetcher of the processor knows.
+    let block = |nth: u64| if loops { nth % held } else { scattered(nth) % held };
+    let hits = (0..rounds).filter(|&nth| engine.hit(block(nth))).count();
     if (hits as u64) < rounds {
         bail!("of {rounds} hits {hits} took the short cut");
     }
-    let in_loops = |partition: u32| {
-        let mut sizes = Vec::new();
-        core.program(partition as usize, &mut sizes);
-        sizes.get(2).copied().unwrap_or(0)
-    };
-    let held: u32 = (0..devices).map(in_loops).sum();
-    if loops && policy.context.is_some() && held < FRAMES / 2 {
-        bail!("the loop is not in its partition, which has {held} frames");
+    let in_loops = engine.in_loops();
+    if loops && policy.context.is_some() && in_loops < FRAMES / 2 {
+        bail!("the loop is not in its partition, which has {in_loops} frames");
     }
     Ok(())
 }

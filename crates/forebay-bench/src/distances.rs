@@ -9,7 +9,7 @@ use forebay_core::{
     ReadId, Setup,
 };
 
-use crate::hit::each;
+use crate::hit::{Rounds, each};
 use crate::report::Row;
 
 /// The prefix of this benchmark's loops in `--count`.
@@ -20,7 +20,7 @@ const CHOSEN: &str = "degree=8,distance=4";
 
 /// Counts all figures.
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
-    let (lengths, many) = if smoke { ((1_000, 2_000), 100) } else { ((40_000, 120_000), 10_000) };
+    let (lengths, many) = if smoke { (Rounds::new(1_000, 2_000), 100) } else { (Rounds::new(40_000, 120_000), 10_000) };
     let counted = |policy: &str, streams: u32| each(&format!("{PREFIX}{policy}/{streams}"), lengths);
     let plain = [counted("even", 10)?, counted("even", many)?];
     let mut rows = Vec::new();

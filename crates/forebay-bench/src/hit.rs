@@ -20,7 +20,7 @@ const BLOCKS: u64 = 4096;
 
 /// Counts both and compares.
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
-    let hits = if smoke { (1_000, 2_000) } else { (100_000, 300_000) };
+    let hits = if smoke { Rounds::new(1_000, 2_000) } else { Rounds::new(100_000, 300_000) };
     let each = |what: &str| each(what, hits);
     let frame = each("nothing")?;
     let (ours, theirs) = (each("forebay")? - each("copy")?, each("quick-cache")? - frame);
@@ -35,8 +35,21 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     }])
 }
 
+/// Two lengths of a loop.
+#[derive(Clone, Copy)]
+pub(crate) struct Rounds {
+    pub(crate) few: u64,
+    pub(crate) many: u64,
+}
+
+impl Rounds {
+    pub(crate) const fn new(few: u64, many: u64) -> Rounds {
+        Rounds { few, many }
+    }
+}
+
 /// Instructions of one round of a loop: the difference of two lengths.
-pub(crate) fn each(what: &str, (few, many): (u64, u64)) -> anyhow::Result<f64> {
+pub(crate) fn each(what: &str, Rounds { few, many }: Rounds) -> anyhow::Result<f64> {
     let (a, b) = (counted(what, few)?, counted(what, many)?);
     Ok((b as f64 - a as f64) / (many - few) as f64)
 }

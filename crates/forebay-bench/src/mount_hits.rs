@@ -42,32 +42,35 @@ struct Measured {
     speeds: Vec<f64>,
 }
 
+/// How often, and how much at a time.
+#[derive(Clone, Copy)]
+struct Effort {
+    rounds: u32,
+    reads: u64,
+}
+
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
-    let (mounts, rounds, reads) = if smoke { (1, 1, 200) } else { (5, 15, 4_000) };
+    let (mounts, effort) =
+        if smoke { (1, Effort { rounds: 1, reads: 200 }) } else { (5, Effort { rounds: 15, reads: 4_000 }) };
     let source = tempfile::tempdir()?;
     std::fs::write(source.path().join("file"), vec![0x5a; SIZE as usize])?;
     let mut measured: [[Measured; 2]; 2] = Default::default();
     for nth in 0..mounts {
-        mounted(source.path(), nth % 2 == 0, (rounds, reads), &mut measured)?;
+        mounted(source.path(), nth % 2 == 0, effort, &mut measured)?;
     }
     let mut rows = Vec::new();
     for ((order, wanted, _), [ours, auto]) in PASSES.into_iter().zip(measured) {
         let what = format!("{order} 4 KiB hits, mount");
         let under_auto = format!("{what} under auto");
-        rows.push(row((what, "a null FUSE server"), ours, wanted));
-        rows.push(row((under_auto, "the same under competitive"), auto, 0.97));
+        rows.push(row(what, "a null FUSE server", ours, wanted));
+        rows.push(row(under_auto, "the same under competitive", auto, 0.97));
     }
     Ok(rows)
 }
 
 /// Measures mounts that are made for it. Two mounts that are alike may differ by several percent as
 /// long as they last, so each is short-lived.
-fn mounted(
-    folder: &Path,
-    auto_first: bool,
-    (rounds, reads): (u32, u64),
-    measured: &mut [[Measured; 2]; 2],
-) -> anyhow::Result<()> {
+fn mounted(folder: &Path, auto_first: bool, effort: Effort, measured: &mut [[Measured; 2]; 2]) -> anyhow::Result<()> {
     let points = [(); 3].map(|()| tempfile::tempdir());
     let [first, second, third] = points;
     let (first, second, null_point) = (first?, second?, third?);
@@ -87,8 +90,8 @@ fn mounted(
         sequential(&under_auto, SIZE / READ as u64)?;
     }
     for ((_, _, pass), [of_ours, of_auto]) in PASSES.into_iter().zip(measured) {
-        compare(&ours, &nothing, pass, (rounds, reads), of_ours)?;
-        compare(&under_auto, &ours, pass, (rounds, reads), of_auto)?;
+        compare(&ours, &nothing, pass, effort, of_ours)?;
+        compare(&under_auto, &ours, pass, effort, of_auto)?;
     }
     drop((ours, under_auto, nothing));
     for mount in mounts {
@@ -113,13 +116,8 @@ fn mount(folder: &Path, point: &Path, policy: &str) -> anyhow::Result<Mounted> {
 
 /// Compares the speed of one file with the other's, as ratios. Rounds are short and many, and each
 /// side is first once in a round, since a machine's speed drifts.
-fn compare(
-    ours: &File,
-    other: &File,
-    pass: Pass,
-    (rounds, reads): (u32, u64),
-    measured: &mut Measured,
-) -> std::io::Result<()> {
+fn compare(ours: &File, other: &File, pass: Pass, effort: Effort, measured: &mut Measured) -> std::io::Result<()> {
+    let Effort { rounds, reads } = effort;
     for _ in 0..rounds {
         let (theirs, own, again) = (pass(other, reads)?, pass(ours, reads)?, pass(ours, reads)?);
         let (theirs, own) = ((theirs + pass(other, reads)?).as_secs_f64(), (own + again).as_secs_f64());
@@ -129,7 +127,7 @@ fn compare(
     Ok(())
 }
 
-fn row((what, against): (String, &str), measured: Measured, wanted: f64) -> Row {
+fn row(what: String, against: &str, measured: Measured, wanted: f64) -> Row {
     Row {
         bench: "mount-hits",
         what,

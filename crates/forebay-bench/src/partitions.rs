@@ -16,7 +16,7 @@ use forebay_core::{
     Instant, Policy, ReadId, Setup,
 };
 
-use crate::hit::each;
+use crate::hit::{Rounds, each};
 use crate::report::Row;
 
 /// The prefix of this benchmark's loops in `--count`.
@@ -28,7 +28,7 @@ const DIVIDED: &str = "lazy-clock";
 
 /// Counts all figures.
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
-    let lengths = if smoke { (1_000, 2_000) } else { (50_000, 150_000) };
+    let lengths = if smoke { Rounds::new(1_000, 2_000) } else { Rounds::new(50_000, 150_000) };
     let counted = |what: &str, size: u32| each(&format!("{PREFIX}{what}/{size}"), lengths);
     let mut rows = Vec::new();
     for devices in [2, 64] {

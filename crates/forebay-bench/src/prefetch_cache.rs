@@ -13,7 +13,7 @@ use forebay_core::{
     Policy, ReadId, Setup,
 };
 
-use crate::hit::{self, each};
+use crate::hit::{self, Rounds, each};
 use crate::report::Row;
 
 /// With the prefetch cache, and without.
@@ -25,7 +25,7 @@ const READERS: u32 = 8;
 
 /// Counts instructions and bytes.
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
-    let blocks = if smoke { (1_000, 2_000) } else { (50_000, 150_000) };
+    let blocks = if smoke { Rounds::new(1_000, 2_000) } else { Rounds::new(50_000, 150_000) };
     let mut rows = Vec::new();
     let costs = [
         ("instructions a block fetched ahead, reads of 1 block", "ahead-1", 1.25),

@@ -193,7 +193,7 @@ impl Bench {
             for seed in 1..=self.plan.rounds {
                 let load = Load::new(Popularity::Uniform, seed);
                 let live = self.steady(UNEQUAL, policy, Way::Library, &load, None, seed)?.mb_s;
-                let counted = (self.plan.settle, self.plan.settle + self.plan.count);
+                let counted = self.plan.settle..self.plan.settle + self.plan.count;
                 pairs.push((simulated::run(&self.stores, UNEQUAL, policy, &load, counted, seed)?, live));
             }
             let shown: Vec<String> = pairs.iter().map(|(sim, live)| format!("{sim:.1}/{live:.1}")).collect();

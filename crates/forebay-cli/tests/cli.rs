@@ -197,6 +197,8 @@ fn mistakes_in_the_configuration_name_the_file_and_what_is_known() {
     refused(&by_variable, &["absent.toml"]);
 }
 
+/// The page is that of the command with everything.
+#[cfg(feature = "repro")]
 #[test]
 fn the_page_of_options_is_up_to_date() {
     let page =

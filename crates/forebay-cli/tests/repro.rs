@@ -1,4 +1,6 @@
-//! `forebay repro` as a shell runs it.
+//! `forebay repro` as a shell runs it, in a command that has the claims.
+
+#![cfg(feature = "repro")]
 
 use std::process::{Command, Output, Stdio};
 

@@ -46,6 +46,15 @@ pub(crate) struct Landing {
     pub(crate) sector: f64,
 }
 
+/// Before which a landing may not be.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Bound {
+    /// The way there takes so long at the least.
+    pub(crate) least: f64,
+    /// The moment before which it may not begin.
+    pub(crate) earliest: f64,
+}
+
 impl Arm {
     /// From track to track.
     pub(crate) fn travel(&self, from: &Place, to: &Place, write: bool) -> f64 {
@@ -74,14 +83,8 @@ impl Arm {
 
     /// The moment at which the head, above `from` and free at `ready`, begins with `sector`: at
     /// `earliest` or later. The way there takes at least `least`.
-    pub(crate) fn land(
-        &mut self,
-        from: &Place,
-        ready: f64,
-        sector: u64,
-        write: bool,
-        (least, earliest): (f64, f64),
-    ) -> Landing {
+    pub(crate) fn land(&mut self, from: &Place, ready: f64, sector: u64, write: bool, bound: Bound) -> Landing {
+        let Bound { least, earliest } = bound;
         let place = self.map.locate(sector);
         let nanos = self.spindle.revolution / place.sectors as f64;
         if self.sequential_cylinder && from.cylinder == place.cylinder {
@@ -171,7 +174,7 @@ mod tests {
         // Settling does not fit into the skew: a revolution is lost.
         assert_eq!(arm.advance(write, 15, f64::INFINITY).at.round(), 2600.0);
         let from = arm.map.locate(0);
-        let land = arm.land(&from, 0.0, 10, true, (0.0, 0.0));
+        let land = arm.land(&from, 0.0, 10, true, Bound::default());
         assert_eq!((land.begin.round(), land.wait.round()), (1100.0, 970.0));
     }
 }

@@ -5,7 +5,6 @@
 //! them.
 
 pub mod chart;
-pub mod repro;
 mod sweep;
 pub mod timed;
 pub mod untimed;

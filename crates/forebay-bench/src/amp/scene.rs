@@ -109,7 +109,8 @@ pub(super) fn on_a_mount(
     data: &Data,
     workload: &Workload,
     policy: &str,
-    (ground, seed): (&mut Ground, u64),
+    ground: &mut Ground,
+    seed: u64,
     memory: u64,
 ) -> anyhow::Result<Run> {
     let scratch = tempfile::tempdir()?;

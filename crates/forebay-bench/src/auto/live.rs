@@ -47,7 +47,8 @@ impl Stores {
         case: &Case,
         workload: &Workload,
         policy: Policy,
-        (warm_up, counted): (f64, f64),
+        warm_up: f64,
+        counted: f64,
     ) -> anyhow::Result<f64> {
         let costs = self.0.iter().map(|store| store.cost().context("a model knows its cost"));
         let engine = Engine::start(Config::new(MEMORY, policy), costs.collect::<anyhow::Result<_>>()?)?;

@@ -1,6 +1,7 @@
 //! The load of `storage-aware` in virtual time: the same devices, places, reads, frames and policy.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use anyhow::Context;
 use forebay_device::device;
@@ -17,15 +18,16 @@ use super::{Devices, FILES, MEMORY, READERS};
 /// More reads a second than any policy lets through here.
 const READS_A_SECOND: f64 = 3000.0;
 
-/// Throughput in MB/s of the seconds from `from` to `to`.
+/// Throughput in MB/s of the seconds that are counted.
 pub(super) fn run(
     stores: &Stores,
     devices: Devices,
     policy: &str,
     load: &Load,
-    (from, to): (f64, f64),
+    counted: Range<f64>,
     seed: u64,
 ) -> anyhow::Result<f64> {
+    let Range { start: from, end: to } = counted;
     let policy = policy.parse()?;
     let frames = Budget::divide(MEMORY, policy)?.frames;
     let mut setup = Setup::new(policy, u64::from(frames) * 4096, device(devices[0])?, READERS);

@@ -25,17 +25,24 @@ fn bandwidth(load: f64, site: usize) -> f64 {
     load / f64::powi(2.0, site as i32)
 }
 
+/// A server and its client.
+#[derive(Clone, Copy)]
+struct Programs<'a> {
+    nginx: &'a Path,
+    curl: &'a Path,
+}
+
 /// The mean completion time of each site's clients, in seconds of the array.
-fn once(programs: (&Path, &Path), (policy, load): (&str, f64), plan: &Plan, seed: u64) -> anyhow::Result<Vec<f64>> {
+fn once(programs: Programs<'_>, policy: &str, load: f64, plan: &Plan, seed: u64) -> anyhow::Result<Vec<f64>> {
     // "We let faster clients download larger files, so that all download requests have close
     // execution time."
     let length = |client: usize| (bandwidth(load, client % SITES) * (plan.warm_up + plan.seconds)) as u64;
     let files = Files::make((0..CLIENTS).map(length), seed)?;
     let scene = Scene::over_array(&files, &at_speed(policy), seed)?;
-    let nginx = Nginx::start(programs.0, scene.point(), false)?;
+    let nginx = Nginx::start(programs.nginx, scene.point(), false)?;
     let mut clients = Vec::new();
     for (client, name) in files.names().iter().enumerate() {
-        let mut command = Command::new(programs.1);
+        let mut command = Command::new(programs.curl);
         command.args(["--silent", "--fail", "--output", "/dev/null", "--write-out", "%{time_total} %{size_download}"]);
         let rate = bandwidth(load, client % SITES) * SPEED;
         command.arg(format!("http://{}/{}?rate={rate:.0}", nginx.address(), name.display()));
@@ -63,12 +70,13 @@ pub(super) fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
         skip("nginx or curl");
         return Ok(Vec::new());
     };
+    let programs = Programs { nginx: &nginx, curl: &curl };
     // By policy, load and site: the rounds.
     let mut seen = POLICIES.map(|_| LOADS.map(|_| vec![Vec::new(); SITES]));
     for seed in 1..=plan.rounds {
         for (place, load) in LOADS.into_iter().enumerate() {
             for (policy, all) in POLICIES.iter().zip(&mut seen) {
-                let sites = once((&nginx, &curl), (policy, load), plan, seed)?;
+                let sites = once(programs, policy, load, plan, seed)?;
                 all[place].iter_mut().zip(sites).for_each(|(rounds, seconds)| rounds.push(seconds));
             }
         }

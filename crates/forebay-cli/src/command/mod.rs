@@ -9,6 +9,10 @@ mod mount;
 mod policies;
 mod profile;
 mod record;
+#[cfg(feature = "repro")]
+mod repro;
+#[cfg(not(feature = "repro"))]
+#[path = "repro/left_out.rs"]
 mod repro;
 mod run;
 mod serve;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use forebay_sim::repro::{self, Context, Experiment, Finding, Verdict};
+use forebay_repro::{Checked, Context, Experiment, Verdict};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -44,10 +44,10 @@ pub(crate) fn run(options: &Repro) -> Result<(), Failure> {
     }
     let all = experiments.len();
     let (records, findings, stopped) = check(experiments, options)?;
-    let chart = || findings.first().and_then(|(_, finding): &(_, Finding)| finding.charts.first()).cloned();
+    let chart = || findings.first().and_then(|checked| checked.finding.charts.first()).cloned();
     report::show(&records, &options.report, chart)?;
     if let Some(path) = &options.html {
-        std::fs::write(path, repro::page(&findings, options.seed))
+        std::fs::write(path, forebay_repro::page(&findings, options.seed))
             .map_err(|error| Failure::run(format!("cannot write {}: {error}", path.display())))?;
     }
     stopped.outcome(records.len(), all)?;
@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Repro) -> Result<(), Failure> {
 /// The experiments that the user names, each once, in their order on the command line.
 fn experiments(options: &Repro) -> Result<Vec<Experiment>, Failure> {
     if options.claims.is_empty() {
-        return repro::experiments().map_err(Failure::input);
+        return forebay_repro::experiments().map_err(Failure::input);
     }
     let mut experiments: Vec<Experiment> = Vec::new();
     for claim in &options.claims {
@@ -74,11 +74,11 @@ fn experiments(options: &Repro) -> Result<Vec<Experiment>, Failure> {
 /// An experiment by the name of its claim, or by the file that describes it.
 fn experiment(claim: &str) -> Result<Experiment, Failure> {
     if !claim.ends_with(".toml") {
-        return repro::experiment(claim).map_err(Failure::input);
+        return forebay_repro::experiment(claim).map_err(Failure::input);
     }
     let text =
         std::fs::read_to_string(claim).map_err(|error| Failure::input(format!("cannot read {claim}: {error}")))?;
-    repro::described(&text).map_err(|error| Failure::input(format!("{claim}: {error}")))
+    forebay_repro::described(&text).map_err(|error| Failure::input(format!("{claim}: {error}")))
 }
 
 fn list(experiments: &[Experiment], options: &Repro) -> Result<(), Failure> {
@@ -90,20 +90,21 @@ fn list(experiments: &[Experiment], options: &Repro) -> Result<(), Failure> {
     report::show(&experiments.iter().map(listed).collect::<Vec<_>>(), &options.report, || None)
 }
 
-type Checked = (Vec<Record>, Vec<(Experiment, Finding)>, Progress);
+/// What came of experiments that ran, and how far it went.
+type Outcome = (Vec<Record>, Vec<Checked>, Progress);
 
 /// Runs one experiment after the other, since each uses all processors.
-fn check(experiments: Vec<Experiment>, options: &Repro) -> Result<Checked, Failure> {
+fn check(experiments: Vec<Experiment>, options: &Repro) -> Result<Outcome, Failure> {
     let progress = Progress::new("checking", experiments.len());
     let (mut records, mut findings) = (Vec::new(), Vec::new());
     for experiment in experiments {
         let began = Instant::now();
         let run = progress.run();
-        let finding = match repro::run(&experiment, &Context { seed: options.seed, quick: options.quick, watch: &run })
-        {
-            Err(_) if progress.stopped() => break,
-            finding => finding.map_err(Failure::run)?,
-        };
+        let finding =
+            match forebay_repro::run(&experiment, &Context { seed: options.seed, quick: options.quick, watch: &run }) {
+                Err(_) if progress.stopped() => break,
+                finding => finding.map_err(Failure::run)?,
+            };
         records.push(Record {
             id: experiment.id.clone(),
             paper: experiment.figure.clone(),
@@ -112,7 +113,7 @@ fn check(experiments: Vec<Experiment>, options: &Repro) -> Result<Checked, Failu
             seconds: began.elapsed().as_secs_f64(),
             seed: options.seed,
         });
-        findings.push((experiment, finding));
+        findings.push(Checked { experiment, finding });
     }
     progress.clear();
     Ok((records, findings, progress))

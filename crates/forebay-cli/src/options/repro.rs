@@ -13,7 +13,8 @@ pub(crate) struct Repro {
     ///
     /// `--list` lists the names. A TOML file describes a claim as those in `experiments/` do, with
     /// parameters of its own. Example: `forebay repro cp-depth`
-    #[arg(value_name = "CLAIM", required_unless_present_any = ["list", "all"], conflicts_with = "all")]
+    #[arg(value_name = "CLAIM", conflicts_with = "all")]
+    #[cfg_attr(feature = "repro", arg(required_unless_present_any = ["list", "all"]))]
     pub(crate) claims: Vec<String>,
 
     /// List the claims that can be checked, without checking them

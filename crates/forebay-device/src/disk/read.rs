@@ -2,7 +2,7 @@
 //! head reads on.
 
 use super::Disk;
-use crate::arm::{Landing, Sweep};
+use crate::arm::{Bound, Landing, Sweep};
 use crate::overheads::after;
 use crate::segment_cache::{ReadAhead, Run, sectors};
 
@@ -106,7 +106,7 @@ impl Disk {
     fn land(&mut self, now: f64, sector: u64) -> Landing {
         let ready = (now + after(self.overheads.read_miss_ms, self.was_write)).max(self.busy);
         let from = self.head();
-        self.arm.land(&from, ready, sector, false, (0.0, 0.0))
+        self.arm.land(&from, ready, sector, false, Bound::default())
     }
 
     /// The head reads `from..end`, beginning at `begin`, and goes on to `limit` at least; returns

@@ -3,7 +3,7 @@
 //! as it takes; the next request but one that continues has to wait for it.
 
 use super::Disk;
-use crate::arm::Sweep;
+use crate::arm::{Bound, Sweep};
 use crate::overheads::after;
 
 /// The moments of a write's command.
@@ -73,7 +73,7 @@ impl Disk {
         let least = if follows { 0.0 } else { 1e6 * self.overheads.least_write_seek_ms };
         let earliest = command.bus + self.bus + lag;
         let ready = command.ready.max(self.busy);
-        let landing = self.arm.land(&from, ready, first, true, (least, earliest));
+        let landing = self.arm.land(&from, ready, first, true, Bound { least, earliest });
         let whole = self.put(landing.begin, first, end);
         if self.cache.writes_on_arrival { self.on_arrival(&landing, asked, whole) } else { whole }
     }

@@ -251,31 +251,6 @@ impl Machine<'_> {
     fn other(&mut self, instruction: u8, code: &mut Bytes) -> Option<()> {
         match instruction {
             0x00 => {}
-            // offset_extended, and its signed sibling
-            0x05 => {
-                let (register, offset) = (code.unsigned()?, code.unsigned()?);
-                self.set(register, Place::Offset(self.scaled(offset)?));
-            }
-            0x11 => {
-                let (register, offset) = (code.unsigned()?, code.signed()?);
-                self.set(register, Place::Offset(offset.checked_mul(self.common.data)?));
-            }
-            // restore_extended, undefined, same_value
-            0x06 => {
-                let register = code.unsigned()?;
-                self.restore(register);
-            }
-            0x07 => self.set(code.unsigned()?, Place::Undefined),
-            0x08 => self.set(code.unsigned()?, Place::Same),
-            // register; val_offset, val_offset_sf
-            0x09 | 0x14 => {
-                let (register, _) = (code.unsigned()?, code.unsigned()?);
-                self.set(register, Place::Elsewhere);
-            }
-            0x15 => {
-                let (register, _) = (code.unsigned()?, code.signed()?);
-                self.set(register, Place::Elsewhere);
-            }
             // remember_state, restore_state
             0x0a => {
                 *self.kept.get_mut(self.depth)? = *self.row;
@@ -285,34 +260,54 @@ impl Machine<'_> {
                 self.depth = self.depth.checked_sub(1)?;
                 *self.row = self.kept[self.depth];
             }
-            // def_cfa, def_cfa_register, def_cfa_offset, and their signed siblings
-            0x0c => self.row.frame = Frame::Register(code.unsigned()?, i64::try_from(code.unsigned()?).ok()?),
-            0x12 => self.row.frame = Frame::Register(code.unsigned()?, self.signed(code)?),
-            0x0d => {
-                let Frame::Register(_, offset) = self.row.frame else { return None };
-                self.row.frame = Frame::Register(code.unsigned()?, offset);
-            }
-            0x0e | 0x13 => {
-                let Frame::Register(register, _) = self.row.frame else { return None };
-                let offset =
-                    if instruction == 0x13 { self.signed(code)? } else { i64::try_from(code.unsigned()?).ok()? };
-                self.row.frame = Frame::Register(register, offset);
-            }
-            // def_cfa_expression; expression, val_expression
-            0x0f => self.row.frame = code.expression()?.at_base().map_or(Frame::Elsewhere, Frame::Deref),
-            0x10 => {
-                let (register, expression) = (code.unsigned()?, code.expression()?);
-                self.set(register, expression.base().map_or(Place::Elsewhere, Place::AtBase));
-            }
-            0x16 => {
-                let (register, _) = (code.unsigned()?, code.expression()?);
-                self.set(register, Place::Elsewhere);
-            }
+            0x0c..=0x0f | 0x12 | 0x13 => self.row.frame = self.defined(instruction, code)?,
             // GNU_args_size
             0x2e => drop(code.unsigned()?),
-            _ => return None,
+            // restore_extended
+            0x06 => {
+                let register = code.unsigned()?;
+                self.restore(register);
+            }
+            _ => {
+                let register = code.unsigned()?;
+                let place = self.placed(instruction, code)?;
+                self.set(register, place);
+            }
         }
         Some(())
+    }
+
+    /// The instructions that say where a register is saved, which they have named.
+    fn placed(&self, instruction: u8, code: &mut Bytes) -> Option<Place> {
+        Some(match instruction {
+            // offset_extended, and its signed sibling
+            0x05 => Place::Offset(self.scaled(code.unsigned()?)?),
+            0x11 => Place::Offset(self.signed(code)?),
+            // undefined, same_value
+            0x07 => Place::Undefined,
+            0x08 => Place::Same,
+            // register; val_offset, val_offset_sf
+            0x09 | 0x14 => code.unsigned().map(|_| Place::Elsewhere)?,
+            0x15 => code.signed().map(|_| Place::Elsewhere)?,
+            // expression, val_expression
+            0x10 => code.expression()?.base().map_or(Place::Elsewhere, Place::AtBase),
+            0x16 => code.expression().map(|_| Place::Elsewhere)?,
+            _ => return None,
+        })
+    }
+
+    /// The instructions that define the frame: def_cfa, def_cfa_register, def_cfa_offset, their
+    /// signed siblings, and def_cfa_expression.
+    fn defined(&self, instruction: u8, code: &mut Bytes) -> Option<Frame> {
+        Some(match (instruction, self.row.frame) {
+            (0x0c, _) => Frame::Register(code.unsigned()?, i64::try_from(code.unsigned()?).ok()?),
+            (0x12, _) => Frame::Register(code.unsigned()?, self.signed(code)?),
+            (0x0d, Frame::Register(_, offset)) => Frame::Register(code.unsigned()?, offset),
+            (0x0e, Frame::Register(register, _)) => Frame::Register(register, i64::try_from(code.unsigned()?).ok()?),
+            (0x13, Frame::Register(register, _)) => Frame::Register(register, self.signed(code)?),
+            (0x0f, _) => code.expression()?.at_base().map_or(Frame::Elsewhere, Frame::Deref),
+            _ => return None,
+        })
     }
 
     fn signed(&self, code: &mut Bytes) -> Option<i64> {

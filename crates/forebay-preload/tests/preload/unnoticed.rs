@@ -234,39 +234,40 @@ fn outcome(mut command: Command) -> (Vec<u8>, Vec<u8>, Option<i32>) {
     (output.stdout, output.stderr, output.status.code())
 }
 
+/// Reads by several ways, and in a child.
+const PYTHON: &str = "import hashlib, json, os, mmap\n\
+    print(hashlib.sha256(open('data', 'rb').read()).hexdigest(), sum(1 for _ in open('text')))\n\
+    with open('data', 'rb') as f:\n    m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ); print(m[5000:5010], os.pread(f.fileno(), 5, 77))\n\
+    pid = os.fork()\n\
+    if pid == 0:\n    print(open('text').readlines()[-1], flush=True); os._exit(3)\n\
+    print(os.waitpid(pid, 0)[1])";
+
+const PERL: &str = "open F, '<', 'text'; while (<F>) { $n++ if /9\\d*$/ } print \"$n\\n\"; open G, '<', 'data'; sysseek G, 99, 0; sysread G, $b, 9; print unpack('H*', $b), \"\\n\"; print `cat text | wc -l`; exit 5";
+
+/// What is run in a folder with `data` and `text`.
+const COMMANDS: [&[&str]; 13] = [
+    &["cat", "data", "text", "absent"],
+    &["cp", "data", "copy"],
+    &["md5sum", "data", "text", "copy"],
+    &["grep", "-rn", "9 of some"],
+    &["sort", "-k", "6n", "text"],
+    &["tail", "-n", "3", "text"],
+    &["dd", "if=data", "bs=1000", "skip=3", "count=7", "status=none"],
+    &["sh", "-c", "for i in 1 2 3; do read line < text; echo $line; done; cat text | head -c 1000 | md5sum; exit 7"],
+    &["tar", "cf", "-", "data", "text"],
+    &["gzip", "-c", "text"],
+    &["python3", "-c", PYTHON],
+    &["perl", "-e", PERL],
+    &["cc", "-E", "-P", "program.c"],
+];
+
 #[test]
 fn real_programs_print_the_same_bytes() {
     let place = Program::new("int main() { return 0; }");
     let folder = place.folder.path();
     let text: String = (0..30_000).map(|line| format!("line {line} of some text {}\n", line * 7919 % 1000)).collect();
     std::fs::write(folder.join("text"), &text).unwrap();
-    let python = "import hashlib, json, os, mmap\n\
-        print(hashlib.sha256(open('data', 'rb').read()).hexdigest(), sum(1 for _ in open('text')))\n\
-        with open('data', 'rb') as f:\n    m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ); print(m[5000:5010], os.pread(f.fileno(), 5, 77))\n\
-        pid = os.fork()\n\
-        if pid == 0:\n    print(open('text').readlines()[-1], flush=True); os._exit(3)\n\
-        print(os.waitpid(pid, 0)[1])";
-    let perl = "open F, '<', 'text'; while (<F>) { $n++ if /9\\d*$/ } print \"$n\\n\"; open G, '<', 'data'; sysseek G, 99, 0; sysread G, $b, 9; print unpack('H*', $b), \"\\n\"; print `cat text | wc -l`; exit 5";
-    let commands: [&[&str]; 13] = [
-        &["cat", "data", "text", "absent"],
-        &["cp", "data", "copy"],
-        &["md5sum", "data", "text", "copy"],
-        &["grep", "-rn", "9 of some"],
-        &["sort", "-k", "6n", "text"],
-        &["tail", "-n", "3", "text"],
-        &["dd", "if=data", "bs=1000", "skip=3", "count=7", "status=none"],
-        &[
-            "sh",
-            "-c",
-            "for i in 1 2 3; do read line < text; echo $line; done; cat text | head -c 1000 | md5sum; exit 7",
-        ],
-        &["tar", "cf", "-", "data", "text"],
-        &["gzip", "-c", "text"],
-        &["python3", "-c", python],
-        &["perl", "-e", perl],
-        &["cc", "-E", "-P", "program.c"],
-    ];
-    for line in commands {
+    for line in COMMANDS {
         if !std::env::split_paths(&std::env::var_os("PATH").unwrap())
             .any(|folder| Path::new(&folder).join(line[0]).exists())
         {

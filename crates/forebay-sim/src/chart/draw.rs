@@ -136,7 +136,7 @@ fn draw<DB: DrawingBackend>(chart: &Chart, area: &DrawingArea<DB, Shift>, scale:
                 mark(area, number, at, scale as i32)?;
             }
             if i % points.len().div_ceil(SPEAKING) == 0 {
-                spots.push(Spot { at, text: spoken(chart, series, *point) });
+                spots.push(Spot { at, text: spoken(chart, series, point.0, point.1) });
             }
         }
         if legend > 0 {
@@ -175,6 +175,6 @@ fn mark<DB: DrawingBackend>(
 }
 
 /// The text of a point under the pointer.
-fn spoken(chart: &Chart, series: &Series, (x, y): (f64, f64)) -> String {
+fn spoken(chart: &Chart, series: &Series, x: f64, y: f64) -> String {
     format!("{}\n{}: {}\n{}: {}", series.name, chart.x.label, short(x), chart.y.label, short(y))
 }

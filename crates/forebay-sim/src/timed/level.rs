@@ -7,8 +7,8 @@ use forebay_core::index::Hashed;
 use forebay_core::level::{Label, Labels};
 use forebay_core::share::Share;
 use forebay_core::{
-    Action, Actions, CALLED_OFF, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, Extent, FileId,
-    HandlerId, Instant, IoId, Policy, ReadId,
+    Action, Actions, CALLED_OFF, Caller, ContextId, Core, Counters, DeviceCost, DeviceId, Event, EventKind, Extent,
+    FileId, HandlerId, Instant, IoId, Policy, ReadId,
 };
 use forebay_device::Network;
 use forebay_device::attached::COMMAND;
@@ -51,8 +51,8 @@ pub(super) struct Level {
     urgent: bool,
     batch: Vec<Event>,
     actions: Actions,
-    /// From which action on which read asked; `None` if the actions don't follow from a read.
-    askers: Vec<(usize, Option<(HandlerId, ContextId)>)>,
+    /// From which action on which caller asked; `None` if the actions don't follow from a read.
+    askers: Vec<(usize, Option<Caller>)>,
     /// Reads under way, by number.
     wants: Vec<Want>,
     free: Vec<ReadId>,
@@ -92,6 +92,14 @@ pub(super) struct Known {
     pub(super) label_bytes: u64,
 }
 
+/// What a level is told of its requests.
+#[derive(Clone, Copy)]
+pub(super) struct Told {
+    /// How many streams it remembers, if that is said.
+    streams: Option<u32>,
+    labels: Labels,
+}
+
 impl Level {
     /// An empty cache of `frames` blocks, with its number of streams and the labels that it gets.
     pub(super) fn new(
@@ -99,14 +107,14 @@ impl Level {
         frames: u32,
         block_bytes: u32,
         unit_bytes: Option<u32>,
-        (streams, labels): (Option<u32>, Labels),
+        told: Told,
         devices: Vec<DeviceCost>,
     ) -> Level {
         let setup = forebay_core::Setup {
             frames,
             block_bytes,
             // As the live engine does.
-            streams: streams.unwrap_or((frames / 4).clamp(256, 16_384)),
+            streams: told.streams.unwrap_or((frames / 4).clamp(256, 16_384)),
             devices,
             referenced: Default::default(),
         };
@@ -130,7 +138,7 @@ impl Level {
             block_shift: block_bytes.trailing_zeros(),
             tick: None,
             ceiling: None,
-            labels,
+            labels: told.labels,
             known: Known::default(),
             core,
         }
@@ -285,7 +293,7 @@ impl Level {
             self.core.handle(&[event], &mut actions);
             if actions.len() > from {
                 let asker = match event.kind {
-                    EventKind::Read { handler, context, .. } => Some((handler, context)),
+                    EventKind::Read { handler, context, .. } => Some(Caller { handler, context }),
                     _ => None,
                 };
                 self.askers.push((from, asker));
@@ -306,7 +314,7 @@ impl Level {
 
     /// The reader that asked for an action of the last [`handle`](Self::handle), by the action's
     /// number; `None` if no read did.
-    pub(super) fn asker(&self, action: usize) -> Option<(HandlerId, ContextId)> {
+    pub(super) fn asker(&self, action: usize) -> Option<Caller> {
         let after = self.askers.partition_point(|&(from, _)| from <= action);
         self.askers.get(after.checked_sub(1)?)?.1
     }
@@ -372,8 +380,8 @@ pub(super) fn levels(setup: &Setup, mut costs: Vec<DeviceCost>) -> Result<(Vec<L
         }
         let unit_bytes = setup.unit_bytes.filter(|_| number == 0);
         let frames = setup.frames(number)?;
-        let knows = (setup.streams, level.labels);
-        levels.push(Level::new(level.policy, frames, setup.block_bytes, unit_bytes, knows, costs.clone()));
+        let told = Told { streams: setup.streams, labels: level.labels };
+        levels.push(Level::new(level.policy, frames, setup.block_bytes, unit_bytes, told, costs.clone()));
     }
     levels.reverse();
     links.reverse();

@@ -443,7 +443,7 @@ impl<'a> Simulation<'a> {
         match action {
             Action::Fetch { io, extent, device, demand, hits, .. } => {
                 let asker = self.levels[level].asker(number);
-                self.fetch(level, io, (extent, Label { demand, hits }), device, asker);
+                self.fetch(level, io, extent, Label { demand, hits }, device, asker);
             }
             Action::CallOff { io } => self.call_off(level, io),
             Action::Ready { read } => {

@@ -29,7 +29,7 @@ impl Build for Frames {
 }
 
 /// A cache that counts its misses.
-pub(crate) struct Contexts<R> {
+pub struct Contexts<R> {
     directory: Directory<Dense>,
     segments: Segments<R>,
     callers: Callers,
@@ -38,7 +38,7 @@ pub(crate) struct Contexts<R> {
 
 impl<R: replacement::Replacement + Send + 'static> Contexts<R> {
     /// Of `frames` blocks.
-    pub(crate) fn new(frames: u32, contexts: presets::Contexts) -> Contexts<R> {
+    pub fn new(frames: u32, contexts: presets::Contexts) -> Contexts<R> {
         let Programs { callers, loops, placements } = contexts.build::<R>(&[frames]);
         let loops = Some(loops);
         let (lists, ghosts) = (Segments::<R>::lists(1, loops), Segments::<R>::ghosts(frames, 1, true));
@@ -52,17 +52,17 @@ impl<R: replacement::Replacement + Send + 'static> Contexts<R> {
 
     /// How many blocks the default partition has, how many are one-shot, and how many each loop
     /// has.
-    pub(crate) fn sizes(&self) -> Vec<u32> {
+    pub fn sizes(&self) -> Vec<u32> {
         self.segments.program(0).map(|program| program.sizes(&self.directory.frames).collect()).unwrap_or_default()
     }
 
     /// The record of contexts.
-    pub(crate) fn callers(&self) -> &Callers {
+    pub fn callers(&self) -> &Callers {
         &self.callers
     }
 
     /// Refers to the block of number `key`, which is called `name` in its trace.
-    pub(crate) fn refer_to(&mut self, key: u32, name: BlockKey, caller: Caller) {
+    pub fn refer_to(&mut self, key: u32, name: BlockKey, caller: Caller) {
         let (directory, segments) = (&mut self.directory, &mut self.segments);
         let access = self.callers.access(caller, name);
         if segments.accessed(directory, 0, name, &access) {

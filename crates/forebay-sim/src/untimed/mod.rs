@@ -17,7 +17,7 @@ use serde::Serialize;
 
 mod cache;
 mod capacity;
-pub(crate) mod contexts;
+mod contexts;
 mod curve;
 mod moments;
 mod opt;
@@ -29,6 +29,7 @@ mod stack;
 mod sweep;
 
 pub use capacity::{Capacity, NotACapacity};
+pub use contexts::Contexts;
 pub use curve::curve;
 pub use replay::{Size, replay, size};
 

@@ -2,7 +2,7 @@
 
 use forebay_core::level::Label;
 use forebay_core::level::Labels;
-use forebay_core::{ContextId, DeviceId, Extent, HandlerId, IoId};
+use forebay_core::{Caller, DeviceId, Extent, IoId};
 use forebay_device::Request;
 use forebay_device::attached::COMMAND;
 
@@ -18,13 +18,14 @@ impl Simulation<'_> {
         &mut self,
         level: usize,
         io: IoId,
-        (extent, label): (Extent, Label),
+        extent: Extent,
+        label: Label,
         device: DeviceId,
-        asker: Option<(HandlerId, ContextId)>,
+        asker: Option<Caller>,
     ) {
         let block = u64::from(self.setup.block_bytes);
         let File { handler, context, bytes, .. } = self.files[extent.file.index()];
-        let (handler, context) = asker.unwrap_or((handler, context));
+        let Caller { handler, context } = asker.unwrap_or(Caller { handler, context });
         let (offset, end) = (u64::from(extent.start) * block, (u64::from(extent.end()) * block).min(bytes));
         let labels = self.setup.levels.get(level + 1).map_or(Labels::Off, |below| below.labels);
         let label_bytes = labels::bytes(labels, &label);
