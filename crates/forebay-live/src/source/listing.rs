@@ -24,24 +24,29 @@ pub struct Listed<'a> {
     pub told: Instant,
 }
 
-/// A name as it is packed.
+/// A name as it is packed, in 32 bytes. What is known of it otherwise is a byte of the text.
 #[derive(Clone, Debug)]
 struct Packed {
-    /// Where the name begins in the text.
+    /// Where that byte is; the name follows, and the tag.
     start: u32,
-    /// Where it ends; its tag follows.
-    name_end: u32,
-    /// Where the tag ends.
-    tag_end: u32,
+    name_len: u16,
+    tag_len: u16,
     inode: u64,
-    kind: Kind,
-    has_facts: bool,
-    has_tag: bool,
-    has_time: bool,
     size: u64,
     /// Nanoseconds since the epoch.
     modified: i64,
 }
+
+/// The bits of the byte before a name, beside those of its kind.
+mod bits {
+    pub(super) const KIND: u8 = 3;
+    pub(super) const FACTS: u8 = 1 << 2;
+    pub(super) const TAG: u8 = 1 << 3;
+    pub(super) const TIME: u8 = 1 << 4;
+}
+
+/// The kinds by the bits of the byte.
+const KINDS: [Kind; 4] = [Kind::File, Kind::Folder, Kind::Link, Kind::Special];
 
 /// The names of a folder when it was listed. Positions don't move, whatever happens to the folder.
 /// Clones share the names.
@@ -53,7 +58,7 @@ pub struct Listing {
 
 #[derive(Clone, Debug, Default)]
 struct Names {
-    /// All names, each with its tag behind it.
+    /// All names, each with a byte before it and its tag behind it.
     text: Vec<u8>,
     entries: Vec<Packed>,
     /// There may be names that were not told.
@@ -126,11 +131,11 @@ impl Listing {
 
     /// The name at a position, counted from zero.
     pub fn get(&self, position: usize) -> Option<Listed<'_>> {
-        let Packed { inode, kind, .. } = *self.names.entries.get(position)?;
+        let packed = self.names.entries.get(position)?;
         Some(Listed {
             name: self.names.name(position),
-            kind,
-            inode,
+            kind: packed.kind(&self.names.text),
+            inode: packed.inode,
             facts: self.names.facts(position),
             told: self.told,
         })
@@ -202,7 +207,8 @@ impl Gathered {
         let Names { text, entries, .. } = &mut self.0;
         let name = |packed: &Packed| packed.name(text);
         entries.sort_unstable_by(|a, b| {
-            let folder_first = || (a.kind != Kind::Folder).cmp(&(b.kind != Kind::Folder));
+            let rank = |packed: &Packed| packed.kind(text) != Kind::Folder;
+            let folder_first = || rank(a).cmp(&rank(b));
             name(a).cmp(name(b)).then_with(folder_first).then(a.start.cmp(&b.start))
         });
         entries.dedup_by(|later, earlier| name(later) == name(earlier));
@@ -220,7 +226,8 @@ impl Gathered {
 
     /// A file, counted from zero among those of which more is known than their name.
     pub(crate) fn file(&self, number: usize) -> Option<(&OsStr, Facts)> {
-        let file = |packed: &Packed| packed.kind == Kind::File && packed.has_facts;
+        let text = &self.0.text;
+        let file = |packed: &Packed| packed.kind(text) == Kind::File && packed.has(text, bits::FACTS);
         let files = self.0.entries.iter().enumerate().filter(|(_, packed)| file(packed));
         let position = files.map(|(position, _)| position).nth(number)?;
         Some((self.0.name(position), self.0.facts(position)?))
@@ -228,54 +235,78 @@ impl Gathered {
 
     /// Forgets what is known of files, but that they are files.
     pub(crate) fn forget_facts(&mut self) {
-        let files = self.0.entries.iter_mut().filter(|packed| packed.kind == Kind::File);
-        files.for_each(|packed| packed.has_facts = false);
+        let Names { text, entries, .. } = &mut self.0;
+        for packed in entries {
+            if packed.kind(text) == Kind::File {
+                text[packed.start as usize] &= !bits::FACTS;
+            }
+        }
     }
 
     /// Forgets the tags of files that have a time.
     pub(crate) fn forget_tags(&mut self) {
-        let timed = self.0.entries.iter_mut().filter(|packed| packed.has_time);
-        timed.for_each(|packed| packed.has_tag = false);
+        let Names { text, entries, .. } = &mut self.0;
+        for packed in entries {
+            if packed.has(text, bits::TIME) {
+                text[packed.start as usize] &= !bits::TAG;
+            }
+        }
     }
 }
 
 impl Packed {
     fn name<'a>(&self, text: &'a [u8]) -> &'a [u8] {
-        &text[self.start as usize..self.name_end as usize]
+        let start = self.start as usize + 1;
+        &text[start..start + usize::from(self.name_len)]
+    }
+
+    fn tag<'a>(&self, text: &'a [u8]) -> &'a [u8] {
+        let start = self.start as usize + 1 + usize::from(self.name_len);
+        &text[start..start + usize::from(self.tag_len)]
+    }
+
+    fn kind(&self, text: &[u8]) -> Kind {
+        KINDS[usize::from(text[self.start as usize] & bits::KIND)]
+    }
+
+    fn has(&self, text: &[u8], bit: u8) -> bool {
+        text[self.start as usize] & bit != 0
     }
 
     /// The same behind so many bytes of text, which leave room for it.
     fn behind(&self, by: u32) -> Packed {
-        let Packed { start, name_end, tag_end, .. } = *self;
-        Packed { start: start + by, name_end: name_end + by, tag_end: tag_end + by, ..self.clone() }
+        Packed { start: self.start + by, ..self.clone() }
     }
 }
 
 impl Names {
-    /// Whether there was room.
+    /// Whether there was room. A name that no file system can hold is left out, and so is a tag of
+    /// 64 KiB.
     fn push(&mut self, entry: &Entry) -> bool {
         let Entry { name, kind, inode, facts } = entry;
         let tag = facts.as_ref().and_then(|facts| facts.tag.as_deref());
-        let at = self.text.len();
-        let ends = (at + name.len(), at + name.len() + tag.map_or(0, str::len));
-        let (Ok(name_end), Ok(tag_end)) = (u32::try_from(ends.0), u32::try_from(ends.1)) else { return false };
-        // No more than the ends.
-        let start = at as u32;
+        let tag = tag.filter(|tag| tag.len() <= usize::from(u16::MAX));
+        let Ok(name_len) = u16::try_from(name.len()) else {
+            self.may_lack = true;
+            return true;
+        };
+        let tag_len = tag.map_or(0, str::len) as u16;
+        let end = self.text.len() + 1 + usize::from(name_len) + usize::from(tag_len);
+        if u32::try_from(end).is_err() {
+            return false;
+        }
+        // No more than the end.
+        let start = self.text.len() as u32;
+        let modified = facts.as_ref().and_then(|facts| facts.modified);
+        let bit = |is: bool, bit: u8| if is { bit } else { 0 };
+        let known =
+            bit(facts.is_some(), bits::FACTS) | bit(tag.is_some(), bits::TAG) | bit(modified.is_some(), bits::TIME);
+        let kind = KINDS.iter().position(|of| of == kind).unwrap_or(0) as u8;
+        self.text.push(kind | known);
         self.text.extend_from_slice(name.as_bytes());
         self.text.extend_from_slice(tag.unwrap_or_default().as_bytes());
-        let modified = facts.as_ref().and_then(|facts| facts.modified);
-        self.entries.push(Packed {
-            start,
-            name_end,
-            tag_end,
-            inode: *inode,
-            kind: *kind,
-            has_facts: facts.is_some(),
-            has_tag: tag.is_some(),
-            has_time: modified.is_some(),
-            size: facts.as_ref().map_or(0, |facts| facts.size),
-            modified: modified.unwrap_or(0),
-        });
+        let size = facts.as_ref().map_or(0, |facts| facts.size);
+        self.entries.push(Packed { start, name_len, tag_len, inode: *inode, size, modified: modified.unwrap_or(0) });
         true
     }
 
@@ -288,10 +319,13 @@ impl Names {
     }
 
     fn facts(&self, position: usize) -> Option<Facts> {
-        let packed = self.entries.get(position).filter(|packed| packed.has_facts)?;
-        let tag = &self.text[packed.name_end as usize..packed.tag_end as usize];
-        let tag = packed.has_tag.then(|| String::from_utf8_lossy(tag).into_owned().into_boxed_str());
-        Some(Facts { size: packed.size, modified: packed.has_time.then_some(packed.modified), tag })
+        let packed = self.entries.get(position).filter(|packed| packed.has(&self.text, bits::FACTS))?;
+        let tag = || String::from_utf8_lossy(packed.tag(&self.text)).into_owned().into_boxed_str();
+        Some(Facts {
+            size: packed.size,
+            modified: packed.has(&self.text, bits::TIME).then_some(packed.modified),
+            tag: packed.has(&self.text, bits::TAG).then(tag),
+        })
     }
 }
 
@@ -326,6 +360,18 @@ mod tests {
     fn listed(entry: &Entry, told: Instant) -> Listed<'_> {
         let Entry { name, kind, inode, facts } = entry;
         Listed { name, kind: *kind, inode: *inode, facts: facts.clone(), told }
+    }
+
+    #[test]
+    fn a_packed_name_is_small_and_no_length_is_cut() {
+        assert_eq!(size_of::<Packed>(), 32);
+        let long = |len: usize| OsString::from("n".repeat(len));
+        let facts = |tag: usize| Some(Facts { size: 1, modified: None, tag: Some("t".repeat(tag).into()) });
+        let entry = |name, tag| Entry { name: long(name), kind: Kind::File, inode: 1, facts: facts(tag) };
+        let listing: Listing = [entry(70_000, 1), entry(60_000, 65_535), entry(1, 65_536)].into_iter().collect();
+        let tags: Vec<_> = listing.iter().map(|listed| (listed.name.len(), listed.facts.unwrap().tag)).collect();
+        assert_eq!(tags, [(60_000, Some("t".repeat(65_535).into())), (1, None)]);
+        assert!(listing.may_lack());
     }
 
     proptest! {
