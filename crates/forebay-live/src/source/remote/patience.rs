@@ -4,7 +4,8 @@
 //! to the next, up to [`LONGEST`], and is drawn between half of that and the whole, so that many
 //! readers do not come back at once. A storage that says for how long it wants to be left alone
 //! (`Retry-After`) is. No pause of our own is longer than half of the patience that is left. Once
-//! next to nothing of it is left, or less than the storage wants, whoever waits gets the last error.
+//! next to nothing of it is left, or less than the storage wants, whoever waits gets the last
+//! error.
 
 use std::future::Future;
 use std::time::Duration;

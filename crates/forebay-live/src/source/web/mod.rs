@@ -3,9 +3,10 @@
 //! Of a file only its length is needed. It comes from a listing, from HEAD, or from a range of one
 //! byte, whichever the server has; date and tag come with it. Names come from WebDAV
 //! (`propfind.rs`) or from the pages that servers make for browsers (`index.rs`) or for programs
-//! (`json.rs`); where there is none of these, names that are asked for still work. Beside a question
-//! to which a server is silent another one is asked (`beside.rs`). Listings are parsed as they come (`body.rs`). How a server is gets learnt (`learnt.rs`), so that one way is
-//! used for all of its files: the version of a file must be the same however it is asked for.
+//! (`json.rs`); where there is none of these, names that are asked for still work. If a server is
+//! silent to one question, another one is asked beside it (`beside.rs`). Listings are parsed as
+//! they come (`body.rs`). How a server is gets learnt (`learnt.rs`), so that one way is used for
+//! all of its files: the version of a file must be the same however it is asked for.
 //!
 //! A URL may name one file. Then that file is all there is in the source.
 
