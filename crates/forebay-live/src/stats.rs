@@ -5,9 +5,9 @@ use forebay_core::context::{Learnt, Pattern};
 use forebay_core::demand::SCALE;
 use forebay_core::share::Share;
 use forebay_core::{Core, Counters, Referenced};
+use forebay_source::BLOCK;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::BLOCK;
 use crate::contexts::hints::Origin;
 use crate::engine::Engine;
 

@@ -1,7 +1,7 @@
 //! How a mount shows what its storage does not know: modes and owners.
 
 use clap::Args;
-use forebay_live::source::Modes;
+use forebay_source::Modes;
 
 /// Modes and owners of files and folders of object stores and web servers.
 #[derive(Clone, Copy, Debug, Args)]
