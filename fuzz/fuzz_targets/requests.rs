@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::engine::{Config, Engine};
-use forebay_live::source::local::LocalSource;
+use forebay_source::local::LocalSource;
 use forebay_live::tree::{Branch, Tree};
 use forebay_serve::{Options, Server};
 use forebay_testkit::answers::well_formed;

@@ -13,7 +13,7 @@ use anyhow::{Context, ensure};
 use forebay_core::Policy;
 use forebay_device::device;
 use forebay_live::budget::Budget;
-use forebay_live::play::{Content, lay};
+use forebay_play::{Content, lay};
 use forebay_sim::Unwatched;
 use forebay_sim::timed::{self, DeviceSetup, Mapping, Setup, Span, Spread, Workload};
 

@@ -14,12 +14,12 @@ use forebay_device::scheduler::Elevator;
 use forebay_live::budget::Budget;
 use forebay_live::engine::{Config, Engine};
 use forebay_live::flight::{Replayed, replay};
-use forebay_live::handlers::{Load, Portion, READ};
-use forebay_live::source::Source;
-use forebay_live::source::local::LocalSource;
-use forebay_live::source::paced::PacedSource;
+use forebay_play::handlers::{Load, Portion, READ};
 use forebay_sim::Unwatched;
 use forebay_sim::timed::{self, Setup, Span, Spread, Workload};
+use forebay_source::Source;
+use forebay_source::local::LocalSource;
+use forebay_source::paced::PacedSource;
 use forebay_trace::{Memory, Request, Shape};
 
 use crate::handlers::{FILE_BYTES, FILES, MEMORY, data, load};

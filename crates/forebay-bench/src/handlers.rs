@@ -11,10 +11,10 @@ use forebay_core::DeviceId;
 use forebay_device::device;
 use forebay_device::scheduler::Elevator;
 use forebay_live::engine::{Config, Engine};
-use forebay_live::handlers::{Load, Portion};
-use forebay_live::source::Source;
-use forebay_live::source::local::LocalSource;
-use forebay_live::source::paced::PacedSource;
+use forebay_play::handlers::{Load, Portion};
+use forebay_source::Source;
+use forebay_source::local::LocalSource;
+use forebay_source::paced::PacedSource;
 
 use crate::report::{Beside, Point, Row, median};
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::engine::{Config, Engine};
-use forebay_live::source::{Fetch, Identity, Name, Object, Version};
+use forebay_source::{Fetch, Identity, Name, Object, Version};
 
 use crate::report::Row;
 use crate::{contexts, contexts_engine, distances, partitions, prefetch_cache};

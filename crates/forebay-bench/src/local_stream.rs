@@ -7,11 +7,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use forebay_core::DeviceId;
-use forebay_live::arena::Segments;
 use forebay_live::engine::{Config, Engine};
 use forebay_live::profiler::{self, Target};
-use forebay_live::source::Source;
-use forebay_live::source::local::LocalSource;
+use forebay_source::local::LocalSource;
+use forebay_source::{Segments, Source};
 
 use crate::report::{Row, median};
 

@@ -13,8 +13,8 @@ use forebay_core::{DeviceCost, DeviceId};
 use forebay_fuse::{MountOptions, Mounted};
 use forebay_live::contexts::{Callers, Threads};
 use forebay_live::engine::{Config, Engine};
-use forebay_live::source::local::LocalSource;
 use forebay_live::tree::{Branch, Tree};
+use forebay_source::local::LocalSource;
 use fuser::{
     Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
     LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, ReplyOpen, Request,

@@ -15,9 +15,9 @@ use std::sync::Arc;
 use anyhow::{Context, ensure};
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::engine::{Config, Engine};
-use forebay_live::source::local::LocalSource;
 use forebay_live::tree::{Branch, Tree};
 use forebay_serve::{Options, Server};
+use forebay_source::local::LocalSource;
 use forebay_testkit::nginx::Nginx;
 use forebay_testkit::tools;
 

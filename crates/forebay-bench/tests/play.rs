@@ -9,10 +9,10 @@ use std::sync::Mutex;
 use forebay_core::{Action, DeviceCost, DeviceId, Event, EventKind};
 use forebay_device::device;
 use forebay_live::engine::{Config, Engine};
-use forebay_live::play::{Content, Files, Folder, InProcess, Play, lay};
-use forebay_live::source::local::LocalSource;
+use forebay_play::{Content, Files, Folder, InProcess, Play, lay};
 use forebay_sim::Unwatched;
 use forebay_sim::timed::{Record, Setup, Workload, run_recorded};
+use forebay_source::local::LocalSource;
 use forebay_trace::generate::named;
 
 /// File, offset, bytes.

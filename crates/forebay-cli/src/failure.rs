@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use forebay_live::source::uri::OpenError;
+use forebay_source::uri::OpenError;
 
 use crate::config;
 

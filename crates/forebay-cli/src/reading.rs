@@ -8,11 +8,11 @@ use forebay_core::{DeviceCost, DeviceId};
 use forebay_device::scheduler::SchedulerKind;
 use forebay_live::budget::TooLittleMemory;
 use forebay_live::engine::{Config, Engine, Referenced, StartError};
-use forebay_live::source::object::StoreOptions;
-use forebay_live::source::paced::PacedSource;
-use forebay_live::source::uri::{self, Place, open_place};
-use forebay_live::source::{Modes, Source};
 use forebay_live::tree::{Branch, Tree};
+use forebay_source::object::StoreOptions;
+use forebay_source::paced::PacedSource;
+use forebay_source::uri::{self, Place, open_place};
+use forebay_source::{Modes, Source};
 
 use crate::failure::Failure;
 use crate::options::Reading;

@@ -1,6 +1,6 @@
 //! Amounts of memory and data, as people write and read them.
 
-pub(crate) use forebay_live::size::Size;
+pub(crate) use forebay_source::size::Size;
 
 /// Bytes to read at a glance: three or four digits and a binary unit.
 pub(crate) fn about(bytes: u64) -> String {

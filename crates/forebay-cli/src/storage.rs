@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use forebay_core::DeviceCost;
 use forebay_live::profiler::{self, ProfileError, Store, Target};
-use forebay_live::source::Source;
-use forebay_live::source::object::StoreOptions;
-use forebay_live::source::uri::{self, Place};
+use forebay_source::Source;
+use forebay_source::object::StoreOptions;
+use forebay_source::uri::{self, Place};
 
 /// The size to which the buffers of a connection grow while it carries large ranges: the HTTP
 /// library's own bound (hyper's `DEFAULT_MAX_BUFFER_SIZE`), which its callers can't lower.

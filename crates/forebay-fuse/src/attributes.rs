@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use forebay_live::source::{Attributes, Error, Kind};
 use forebay_live::tree::NodeId;
+use forebay_source::{Attributes, Error, Kind};
 use fuser::{Errno, FileAttr, FileType, INodeNo};
 
 /// The I/O size that `stat` recommends, in bytes. Programs that read through buffers of this size

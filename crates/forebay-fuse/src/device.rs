@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use forebay_live::source::local::MOUNT_TYPE;
+use forebay_source::local::MOUNT_TYPE;
 use rustix::fs::{Access, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};

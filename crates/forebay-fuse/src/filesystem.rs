@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use forebay_live::contexts::{FileName, Reader};
 use forebay_live::engine::{Lease, OpenFile, Referenced};
-use forebay_live::source::{self, Attributes, Error};
 use forebay_live::tree::{NodeId, Tree};
+use forebay_source::{self as source, Attributes, Error};
 use fuser::{
     AccessFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, IoctlFlags, KernelConfig,
     LockOwner, OpenAccMode, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty,

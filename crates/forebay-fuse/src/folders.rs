@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forebay_live::source::{self, Attributes, Error, Listed};
 use forebay_live::tree::{Names, NodeId, Tree};
+use forebay_source::{self as source, Attributes, Error, Listed};
 use fuser::{FileAttr, FileType, Generation, INodeNo, ReplyDirectory, ReplyDirectoryPlus};
 use parking_lot::Mutex;
 

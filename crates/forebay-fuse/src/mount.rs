@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forebay_live::activity::Watcher;
-use forebay_live::disk::PacedDisk;
 use forebay_live::tree::Tree;
+use forebay_source::disk::PacedDisk;
 use fuser::{Filesystem, Session, SessionACL};
 use parking_lot::{Condvar, Mutex};
 

@@ -64,7 +64,7 @@ fn unescape(field: &[u8]) -> OsString {
 
 /// Whether a type of file system is ours.
 pub(crate) fn is_ours(kind: &str) -> bool {
-    kind == forebay_live::source::local::MOUNT_TYPE
+    kind == forebay_source::local::MOUNT_TYPE
 }
 
 #[cfg(test)]

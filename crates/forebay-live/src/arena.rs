@@ -11,9 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use forebay_core::FrameId;
+use forebay_source::{BLOCK, Keeper, Segments};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
-
-use crate::budget::BLOCK;
 
 /// The memory of all frames.
 #[derive(Debug)]
@@ -105,10 +104,12 @@ impl Arena {
                 _ => parts.push((at, BLOCK)),
             }
         }
-        let len = parts.iter().map(|&(_, len)| len).sum();
-        Segments { parts, len, _memory: Memory::Arena(Arc::clone(self)) }
+        // SAFETY: the mapping lives as long as the arena, and the caller vouches for the rest.
+        unsafe { Segments::over(parts, Arc::clone(self) as Arc<dyn Keeper>) }
     }
 }
+
+impl Keeper for Arena {}
 
 impl Drop for Arena {
     fn drop(&mut self) {
@@ -139,84 +140,5 @@ impl Drop for Copy<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         self.count.fetch_sub(1, Ordering::Release);
-    }
-}
-
-/// Keeps the memory of segments alive.
-#[derive(Debug)]
-enum Memory {
-    Arena(#[allow(dead_code, reason = "held so that the mapping outlives its segments")] Arc<Arena>),
-    Own(#[allow(dead_code, reason = "held so that the buffer outlives its segments")] Box<[Page]>),
-}
-
-/// Memory with the alignment that direct I/O wants.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(4096))]
-struct Page([u8; 4096]);
-
-/// Memory that one fetch fills: pieces in the order of the file's bytes, each aligned to and a
-/// multiple of the block size.
-#[derive(Debug)]
-pub struct Segments {
-    parts: Vec<(*mut u8, usize)>,
-    len: usize,
-    _memory: Memory,
-}
-
-// SAFETY: only the owner of the segments may touch their memory.
-unsafe impl Send for Segments {}
-
-impl Segments {
-    /// Segments of their own, not of an arena: for profiling and tests. `len` is rounded up to 4
-    /// KiB.
-    pub fn own(len: usize) -> Segments {
-        let mut pages = vec![Page([0; 4096]); len.div_ceil(4096).max(1)].into_boxed_slice();
-        let len = pages.len() * 4096;
-        Segments { parts: vec![(pages.as_mut_ptr().cast(), len)], len, _memory: Memory::Own(pages) }
-    }
-
-    /// Bytes in all.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there is no memory in it.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The pieces as (address, bytes), for vectored reads. They stay valid while the segments live.
-    pub fn parts(&self) -> &[(*mut u8, usize)] {
-        &self.parts
-    }
-
-    /// Copies `bytes` to `offset`. Panics if they do not fit: that is a defect of the store.
-    pub fn write(&mut self, mut offset: usize, mut bytes: &[u8]) {
-        assert!(offset + bytes.len() <= self.len, "a store delivered more than it was asked for");
-        for &(start, len) in &self.parts {
-            if offset >= len {
-                offset -= len;
-                continue;
-            }
-            let n = bytes.len().min(len - offset);
-            // SAFETY: `offset + n <= len` bytes of this piece, which only we may touch; `bytes`
-            // lies elsewhere.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.add(offset), n) };
-            (offset, bytes) = (0, &bytes[n..]);
-            if bytes.is_empty() {
-                break;
-            }
-        }
-    }
-
-    /// Copies everything out, for tests and profiling.
-    pub fn to_vec(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.len);
-        for &(start, len) in &self.parts {
-            // SAFETY: the pieces are valid for `len` bytes while we live, and only we may touch
-            // them.
-            out.extend_from_slice(unsafe { std::slice::from_raw_parts(start, len) });
-        }
-        out
     }
 }

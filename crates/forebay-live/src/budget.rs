@@ -2,10 +2,7 @@
 
 use forebay_core::presets::Reclaim;
 use forebay_core::{DeviceCost, Policy, Setup};
-
-/// Bytes in a block. One page, as in the papers, so that a random reader fetches no more than it
-/// asks for.
-pub const BLOCK: usize = 4096;
+use forebay_source::BLOCK;
 
 /// Code, stacks, descriptors and buffers of libraries, beside everything that is counted. Measured
 /// from outside (resident size of a mount that serves two thousand streams, less the bytes that are

@@ -28,14 +28,14 @@ use forebay_core::{
     Actions, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId, Policy, ReadId,
     Setup,
 };
+use forebay_source::striped::Stripes;
+use forebay_source::{BLOCK, Error, Fingerprint, Name, Object, Result, Run};
 use parking_lot::Mutex;
 
 use crate::arena::Arena;
-use crate::budget::{BLOCK, Budget, TooLittleMemory};
+use crate::budget::{Budget, TooLittleMemory};
 use crate::flight::FlightRecorder;
 use crate::retry::Timer;
-use crate::source::striped::Stripes;
-use crate::source::{Error, Fingerprint, Name, Object, Result, Run};
 
 use dispatch::CallOff;
 pub use file::OpenFile;

@@ -6,9 +6,9 @@ use forebay_core::demand::SCALE;
 use forebay_core::papers::amp::recency::ONE;
 use forebay_core::share::Share;
 use forebay_core::{Core, Counters, Referenced};
+use forebay_source::BLOCK;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::BLOCK;
 use crate::contexts::hints::Origin;
 use crate::engine::Engine;
 

@@ -10,7 +10,7 @@ use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::budget::Budget;
 use forebay_live::engine::{Config, Engine, Referenced};
 use forebay_live::flight;
-use forebay_live::source::{Error, Fetch, FetchId, Identity, Name, Object, Version};
+use forebay_source::{Error, Fetch, FetchId, Identity, Name, Object, Version};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 

@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use forebay_core::{DeviceCost, DeviceId, EventKind};
-use forebay_live::Label;
 use forebay_live::engine::{Config, Engine, Lease, OpenFile};
 use forebay_live::flight::{self, Line};
-use forebay_live::source::{Fetch, Identity, Name, Object, Result, Version};
+use forebay_source::{Fetch, Identity, Label, Name, Object, Result, Version};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -233,8 +232,8 @@ fn long_requests_are_cut_with_their_labels() {
     let (send, receive) = std::sync::mpsc::channel();
     let label = Label { demand: 4096..6 * MIB, hits: 0..4096 };
     let done = Box::new(move |_, outcome| send.send(outcome).unwrap());
-    let buffer = forebay_live::arena::Segments::own(9 << 20);
-    let id = forebay_live::source::FetchId::unique();
+    let buffer = forebay_source::Segments::own(9 << 20);
+    let id = forebay_source::FetchId::unique();
     part(Arc::clone(&file), Fetch { id, offset: 4096, buffer, len: 8 << 20, urgent: true, label, done }, 0);
     receive.recv().unwrap().unwrap();
     drop((file, lower));

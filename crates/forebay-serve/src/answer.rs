@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use forebay_core::level::Labels;
-use forebay_live::source::{Error, Result as Asked};
+use forebay_source::{Error, Result as Asked};
 use futures::stream;
 use hyper::body::{Body as HttpBody, Incoming};
 use hyper::header::{

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use forebay_live::Label;
-use forebay_live::source::{Error, Result};
+use forebay_source::{Error, Label, Result};
 use futures::Stream;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::oneshot;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use forebay_live::engine::OpenFile;
-use forebay_live::source::{Error, Identity, Result};
+use forebay_source::{Error, Identity, Result};
 use parking_lot::Mutex;
 
 use crate::conditions::Validators;

@@ -8,8 +8,8 @@
 use forebay_core::level::Labels;
 use std::ops::Range;
 
-use forebay_live::Label;
-use forebay_live::source::web::{DEMAND, HITS};
+use forebay_source::Label;
+use forebay_source::web::{DEMAND, HITS};
 use hyper::HeaderMap;
 
 use crate::refusal::Refusal;

@@ -16,7 +16,7 @@
 //! ```no_run
 //! use std::sync::Arc;
 //! use forebay_live::engine::{Config, Engine};
-//! use forebay_live::source::local::LocalSource;
+//! use forebay_source::local::LocalSource;
 //! use forebay_live::tree::{Branch, Tree};
 //! use forebay_serve::{Options, Server};
 //!

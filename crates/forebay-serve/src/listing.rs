@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
-use forebay_live::source::{Error, Kind, Listed, Listing, Result};
+use forebay_source::{Error, Kind, Listed, Listing, Result};
 use futures::future::try_join_all;
 use tokio::task::spawn_blocking;
 

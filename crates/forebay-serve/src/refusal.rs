@@ -1,6 +1,6 @@
 //! A refusal: a status and one line that says why.
 
-use forebay_live::source::Error;
+use forebay_source::Error;
 use hyper::header::{ALLOW, CONNECTION, CONTENT_RANGE, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 

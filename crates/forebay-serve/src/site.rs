@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use forebay_live::engine::OpenFile;
-use forebay_live::source::{Attributes, Error, Kind, Listed, Listing, Result};
 use forebay_live::tree::{Branch, Tree};
+use forebay_source::{Attributes, Error, Kind, Listed, Listing, Result};
 
 use crate::target::Target;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use forebay_live::source::{Identity, Inode, Version};
+use forebay_source::{Identity, Inode, Version};
 
 /// The tag of a version. Equal strong tags of a file mean equal versions.
 ///
@@ -70,7 +70,7 @@ fn tags(list: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use std::path::Path;
 
-    use forebay_live::source::Name;
+    use forebay_source::Name;
 
     use super::*;
 

@@ -12,11 +12,11 @@ use forebay_core::{Caller, ContextId, DeviceId, HandlerId, Policy};
 use forebay_device::device;
 use forebay_device::scheduler::Elevator;
 use forebay_live::engine::{Config, Engine, OpenFile};
-use forebay_live::play::{Files, Play};
-use forebay_live::source::Source;
-use forebay_live::source::local::LocalSource;
-use forebay_live::source::paced::PacedSource;
+use forebay_play::{Files, Play};
 use forebay_sim::timed::{Span, Workload};
+use forebay_source::Source;
+use forebay_source::local::LocalSource;
+use forebay_source::paced::PacedSource;
 
 use super::workloads::Case;
 use super::{MEMORY, store_of};

@@ -8,7 +8,7 @@
 use std::io::{BufRead, stdin};
 use std::path::PathBuf;
 
-use forebay_live::play::{Content, Folder, Play};
+use forebay_play::{Content, Folder, Play};
 use forebay_trace::{Span, Workload, generate};
 use serde::{Deserialize, Serialize};
 

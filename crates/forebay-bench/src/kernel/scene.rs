@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use forebay_live::play::{Content, lay};
+use forebay_play::{Content, lay};
 use forebay_testkit::loop_disk::{LoopDisk, Service, Treatment, image_folder, make_image};
 use forebay_testkit::memory_group::MemoryGroup;
 use forebay_testkit::process::Running;

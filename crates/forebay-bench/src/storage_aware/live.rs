@@ -14,11 +14,11 @@ use forebay_device::device;
 use forebay_device::scheduler::Elevator;
 use forebay_fuse::{MountOptions, Mounted};
 use forebay_live::engine::{Config, Engine, OpenFile};
-use forebay_live::pacer::Pace;
-use forebay_live::source::Source;
-use forebay_live::source::local::LocalSource;
-use forebay_live::source::paced::PacedSource;
 use forebay_live::tree::{Branch, Tree};
+use forebay_source::Source;
+use forebay_source::local::LocalSource;
+use forebay_source::paced::PacedSource;
+use forebay_source::pacer::Pace;
 use forebay_testkit::mounts::MountPoint;
 
 use super::load::{FILE, Load, Piece, READ, STORES};
@@ -133,7 +133,7 @@ impl Live {
         let files = match way {
             Way::Library => {
                 let open = |store: usize, file| {
-                    Ok::<_, forebay_live::source::Error>(engine.open(sources[store].open(&name(file))?, number(store)))
+                    Ok::<_, forebay_source::Error>(engine.open(sources[store].open(&name(file))?, number(store)))
                 };
                 Files::Library(all(open)?)
             }

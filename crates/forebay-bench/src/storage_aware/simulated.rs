@@ -6,9 +6,9 @@ use std::ops::Range;
 use anyhow::Context;
 use forebay_device::device;
 use forebay_live::budget::Budget;
-use forebay_live::source::Source;
 use forebay_sim::Unwatched;
 use forebay_sim::timed::{self, DeviceSetup, Mapping, Setup, Span, Spread, Workload};
+use forebay_source::Source;
 use forebay_trace::{Memory, Request, Shape};
 
 use super::live::{Stores, name};

@@ -15,12 +15,12 @@ use forebay_core::DeviceCost;
 use forebay_device::device;
 use forebay_device::scheduler::Elevator;
 use forebay_live::engine::{Config, Engine};
-use forebay_live::play::{Content, Folder, Play, lay};
-use forebay_live::source::RemoteSource;
-use forebay_live::source::local::LocalSource;
-use forebay_live::source::object::StoreOptions;
-use forebay_live::source::paced::PacedSource;
+use forebay_play::{Content, Folder, Play, lay};
 use forebay_serve::{Options, Server};
+use forebay_source::RemoteSource;
+use forebay_source::local::LocalSource;
+use forebay_source::object::StoreOptions;
+use forebay_source::paced::PacedSource;
 use forebay_trace::{Span, Workload, generate};
 
 use super::scene::{Scene, tree};
@@ -67,7 +67,7 @@ fn once(
 ) -> anyhow::Result<Outcome> {
     let local = Arc::new(LocalSource::new(folder)?);
     let disk = PacedSource::new(local, device(DISK)?.build(seed)?, Box::new(Elevator::default()), 1.0)?;
-    let cost = forebay_live::source::Source::cost(&disk).context("a model knows its cost")?;
+    let cost = forebay_source::Source::cost(&disk).context("a model knows its cost")?;
     let below = Engine::start(Config::new(MEMORY.1, "sarc".parse()?), vec![cost])?;
     let server = Server::start(tree(&below, Arc::new(disk))?, "127.0.0.1:0".parse()?, Options::default())?;
     let options = StoreOptions { labels, ..StoreOptions::default() };

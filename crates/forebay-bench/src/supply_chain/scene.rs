@@ -15,11 +15,11 @@ use forebay_device::scheduler::SchedulerKind;
 use forebay_device::{ModelDescription, device};
 use forebay_fuse::{MountOptions, Mounted};
 use forebay_live::engine::{Config, Engine};
-use forebay_live::pacer::Pace;
-use forebay_live::source::Source;
-use forebay_live::source::local::LocalSource;
-use forebay_live::source::paced::PacedSource;
 use forebay_live::tree::{Branch, Tree};
+use forebay_source::Source;
+use forebay_source::local::LocalSource;
+use forebay_source::paced::PacedSource;
+use forebay_source::pacer::Pace;
 use forebay_testkit::mounts::MountPoint;
 
 use super::SPEED;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use forebay_fuse::MountOptions;
-use forebay_live::disk::PacedDisk;
+use forebay_source::disk::PacedDisk;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 

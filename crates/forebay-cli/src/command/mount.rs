@@ -8,8 +8,8 @@ use std::sync::Arc;
 use forebay_core::DeviceCost;
 use forebay_fuse::MountOptions;
 use forebay_live::contexts::{Callers, Keeper, Threads};
-use forebay_live::source::uri::{self, Place};
 use forebay_live::tree::Tree;
+use forebay_source::uri::{self, Place};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use forebay_device::Profile;
 use forebay_live::profiler::{self, Store, Target, chart};
-use forebay_live::source::object::StoreOptions;
-use forebay_live::source::uri::{Place, open_place, parse};
+use forebay_source::object::StoreOptions;
+use forebay_source::uri::{Place, open_place, parse};
 use serde::Serialize;
 
 use crate::failure::Failure;

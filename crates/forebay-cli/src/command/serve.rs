@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use forebay_live::engine::Referenced;
-use forebay_live::source::Modes;
 use forebay_serve::{Limits, Options, Server, Tls, Token};
+use forebay_source::Modes;
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;

@@ -442,6 +442,6 @@ mod tests {
         let error = read(folder.path()).unwrap_err().to_string();
         assert!(error.contains("is not a forebay mount"), "{error}");
         let error = read(&folder.path().join("missing")).unwrap_err().to_string();
-        assert!(error.contains("No such file"), "{error}");
+        assert!(error.contains("there is no such folder"), "{error}");
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use forebay_live::source::striped::{DealError, Dealt, Stripes, deal};
-use forebay_live::source::uri::{Place, open_source, parse};
 use forebay_sim::Watch;
+use forebay_source::striped::{DealError, Dealt, Stripes, deal};
+use forebay_source::uri::{Place, open_source, parse};
 
 use crate::failure::Failure;
 use crate::options::Stripe;

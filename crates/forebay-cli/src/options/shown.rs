@@ -1,7 +1,7 @@
 //! How a mount shows attributes that its storage does not have: modes and owners.
 
 use clap::Args;
-use forebay_live::source::Modes;
+use forebay_source::Modes;
 
 /// Modes and owners of files and folders of object stores and web servers.
 #[derive(Clone, Copy, Debug, Args)]

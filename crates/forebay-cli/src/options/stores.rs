@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use forebay_core::level::Labels;
-use forebay_live::source::object::StoreOptions;
-use forebay_live::source::web::{Login, LoginError, Token, TokenError};
+use forebay_source::object::StoreOptions;
+use forebay_source::web::{Login, LoginError, Token, TokenError};
 
 use crate::period::Period;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use forebay_live::play::{Content, lay};
+use forebay_play::{Content, lay};
 use forebay_testkit::nginx::Nginx;
 use forebay_testkit::process::Signal;
 use forebay_testkit::{mounts, need};

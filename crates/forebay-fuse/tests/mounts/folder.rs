@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirEntryExt, FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use forebay_live::source::{
+use forebay_source::{
     Attributes, Entry, Error, Fetch, Identity, Inode, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then,
     Version,
 };

@@ -26,9 +26,9 @@ use std::time::{Duration, Instant};
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_fuse::{MountError, MountOptions, Mounted};
 use forebay_live::engine::{Config, Engine, Referenced};
-use forebay_live::source::Source;
-use forebay_live::source::local::LocalSource;
 use forebay_live::tree::{Branch, Tree};
+use forebay_source::Source;
+use forebay_source::local::LocalSource;
 use forebay_testkit::mounts::MountPoint;
 use tempfile::TempDir;
 

@@ -5,9 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use forebay_live::source::{
-    Attributes, Fetch, Identity, Listed, Listing, Object, Result, Source, Space, Then, Version,
-};
+use forebay_source::{Attributes, Fetch, Identity, Listed, Listing, Object, Result, Source, Space, Then, Version};
 use parking_lot::Mutex;
 
 use crate::folder::Folder;

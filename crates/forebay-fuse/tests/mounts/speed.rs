@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use forebay_fuse::MountOptions;
 use forebay_live::engine::Referenced;
-use forebay_live::source::local::LocalSource;
+use forebay_source::local::LocalSource;
 use forebay_testkit::mounts::{self, MountPoint};
 use forebay_testkit::need;
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_fuse::MountOptions;
 use forebay_live::engine::{Config, Engine};
-use forebay_live::source::{Attributes, Error, Fetch, Identity, Listed, Listing, Object, Result, Source, Space, Then};
 use forebay_live::tree::{Branch, Tree};
+use forebay_source::{Attributes, Error, Fetch, Identity, Listed, Listing, Object, Result, Source, Space, Then};
 use forebay_testkit::mounts::{self, MountPoint};
 use parking_lot::{Condvar, Mutex};
 

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forebay_core::DeviceCost;
 use forebay_core::{Pattern, Rhythm};
+use forebay_source::Source;
+use forebay_source::memory::MemorySource;
 
 use super::*;
 use crate::engine::Config;
-use crate::source::Source;
-use crate::source::memory::MemorySource;
 
 /// Contexts by thread; threads from 1000 on run `/bin/THREAD`.
 #[derive(Default)]

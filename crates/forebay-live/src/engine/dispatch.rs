@@ -10,14 +10,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use forebay_core::{Action, Event, EventKind, Extent, FrameId, IoId};
+use forebay_source::{BLOCK, Error, Fetch, FetchId, Label, Object, Result, Segments};
 use parking_lot::MutexGuard;
 
 use super::{Engine, Lease, State, Then, lease};
-use crate::arena::Segments;
-use crate::budget::BLOCK;
-use crate::label::{self, Label};
+use crate::label;
 use crate::retry::{ATTEMPTS, back_off};
-use crate::source::{Error, Fetch, FetchId, Object, Result};
 
 /// The means to call a fetch off. Its file is closed by then and has forgotten its object.
 pub(super) type CallOff = (FetchId, Arc<dyn Object>);

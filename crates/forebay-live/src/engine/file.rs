@@ -5,13 +5,12 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use forebay_core::{
     BlockKey, Caller, ContextId, DeviceId, Event, EventKind, Extent, FileId, FrameId, HandlerId, Referenced,
 };
+use forebay_source::striped::Stripes;
+use forebay_source::{BLOCK, Label, Result};
 
 use super::{Engine, Lease, PendingRead, State, Then};
 use crate::arena::Arena;
-use crate::budget::BLOCK;
-use crate::label::{self, Label};
-use crate::source::Result;
-use crate::source::striped::Stripes;
+use crate::label;
 
 /// A file that can be read. Dropping it closes it.
 pub struct OpenFile {

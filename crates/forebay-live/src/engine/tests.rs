@@ -7,17 +7,17 @@ use std::time::{Duration, Instant as Moment};
 
 use forebay_core::presets::Replacement;
 use forebay_device::device;
+use forebay_source::faulty::{FaultPlan, FaultySource};
+use forebay_source::memory::{MemorySource, pattern};
+use forebay_source::paced::PacedSource;
+use forebay_source::pacer::Pace;
+use forebay_source::striped::StripedSource;
+use forebay_source::{Fetch, FetchId, Identity, Inode, Source, Version};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
 use super::*;
 use crate::flight;
-use crate::pacer::Pace;
-use crate::source::faulty::{FaultPlan, FaultySource};
-use crate::source::memory::{MemorySource, pattern};
-use crate::source::paced::PacedSource;
-use crate::source::striped::StripedSource;
-use crate::source::{Fetch, FetchId, Identity, Inode, Source, Version};
 use crate::stats::{PartitionStats, State, Stats};
 
 /// Long enough for any machine; a test that waits so long has failed.

@@ -11,8 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use forebay_device::Profile;
-
-use crate::source::Source;
+use forebay_source::Source;
 
 mod abreast;
 pub mod chart;
@@ -56,7 +55,7 @@ pub enum ProfileError {
     Read(#[from] std::io::Error),
     /// The source failed.
     #[error(transparent)]
-    Source(#[from] crate::source::Error),
+    Source(#[from] forebay_source::Error),
     /// There is too little to read.
     #[error("{what} holds too little to measure: {bytes} bytes where {} are needed at least", measure::SMALLEST)]
     TooSmall {

@@ -6,12 +6,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use forebay_device::Profile;
+use forebay_source::{
+    Attributes, Error, Fetch, FetchId, Kind, Label, Object, Result as SourceResult, Segments, Source, Then,
+};
 
 use super::measure::{self, Plan};
 use super::{Probe, ProfileError};
-use crate::Label;
-use crate::arena::Segments;
-use crate::source::{Attributes, Error, Fetch, FetchId, Kind, Object, Result as SourceResult, Source, Then};
 
 /// Files whose size is asked for, at most: over a network each is a request.
 const LOOKS: usize = 64;
@@ -281,7 +281,7 @@ mod tests {
 
     use super::*;
     use crate::profiler::{Target, profile};
-    use crate::source::memory::MemorySource;
+    use forebay_source::memory::MemorySource;
 
     const QUICK: Duration = Duration::from_millis(50);
 

@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use forebay_core::DeviceId;
-
-use crate::source::identity::inode_number;
-use crate::source::{Entry, Kind, Source};
+use forebay_source::identity::inode_number;
+use forebay_source::{Entry, Kind, Source};
 
 /// A source and where it hangs.
 pub struct Branch {

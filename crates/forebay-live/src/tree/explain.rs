@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_core::{ContextId, FileId};
+use forebay_source::Name;
 
 use super::nodes::Place;
 use super::sameness::file_hash;
 use super::{Tree, XATTR_SIZE_MAX};
 use crate::engine::Identified;
-use crate::source::Name;
 
 impl Tree {
     /// The engine's counters as JSON ([`Stats`](crate::stats::Stats)), its devices named after

@@ -6,9 +6,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use forebay_source::Kind;
+
 use super::nodes::{ById, Place, Spot};
 use super::sameness::hash;
-use crate::source::Kind;
 
 /// Names that are gone may take that many bytes, and as many as those that are there.
 const WASTE: usize = 64 << 10;

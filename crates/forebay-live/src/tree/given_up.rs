@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use forebay_source::Error;
 use parking_lot::Mutex;
 
 use super::nodes::Place;
-use crate::source::Error;
 
 /// For how long a failure is kept. The kernel's second look-up follows within microseconds.
 const MOMENT: Duration = Duration::from_millis(100);

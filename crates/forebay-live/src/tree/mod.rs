@@ -29,15 +29,15 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use forebay_core::{Caller, ContextId, HandlerId};
+use forebay_source::identity::inode_number;
+use forebay_source::{
+    Attributes, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Space, Then, Version, waited,
+};
 use parking_lot::Mutex;
 
 use crate::activity::{Proc, Watcher};
 use crate::contexts::{Callers, FileName, Reader};
 use crate::engine::{Engine, OpenFile};
-use crate::source::identity::inode_number;
-use crate::source::{
-    Attributes, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Space, Then, Version, waited,
-};
 
 pub use branch::{Branch, BranchError};
 use given_up::GivenUp;

@@ -14,9 +14,10 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use forebay_source::Kind;
+
 use super::found::{Finds, Found};
 use super::sameness::{Sameness, hash};
-use crate::source::Kind;
 
 /// The id of a node. It stands for one version of a file as long as the kernel holds it: no id is
 /// given to another before all references to it are given back. A holder that keeps it for longer
@@ -238,7 +239,7 @@ impl Hasher for Mixing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Name;
+    use forebay_source::Name;
     use proptest::prelude::*;
 
     /// Looks a place up.

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::source::{self, Attributes, Identity, Inode, Kind, Name};
+use forebay_source::{self as source, Attributes, Identity, Inode, Kind, Name};
 
 /// The properties that must stay equal for a name to keep its node id, in 16 bytes: the kernel may
 /// hold a hundred thousand names.

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use forebay_core::DeviceId;
+use forebay_source::identity::inode_number;
+use forebay_source::{Entry, Fetch, Object, Source};
 
 use super::*;
 use crate::engine::Config;
-use crate::source::identity::inode_number;
-use crate::source::{Entry, Fetch, Object, Source};
 
 /// Names and their contents; a folder has none. The version is the content itself, as an entity
 /// tag.

@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::engine::{Config, Engine};
-use forebay_live::source::Source;
-use forebay_live::source::local::LocalSource;
 use forebay_live::tree::{Branch, Tree};
 use forebay_serve::{Options, Server};
+use forebay_source::Source;
+use forebay_source::local::LocalSource;
 
 /// Names are asked for anew each time.
 fn forgetful() -> Options {

@@ -37,8 +37,8 @@ pub enum Oddity {
     /// A 206 has the first half of the asked range, and says so. *Right*: the rest with another
     /// request, or an error.
     RangeShort,
-    /// A 206 has the first bytes of what was asked for, at most as many as the number says, and says
-    /// so. *Right*: the bytes, the rest with other requests.
+    /// A 206 has the first bytes of what was asked for, at most as many as the number says, and
+    /// says so. *Right*: the bytes, the rest with other requests.
     RangeClipped(usize),
     /// A 206 has up to 1000 bytes more than asked for on each side, and says so. *Right*: the part
     /// that was asked for, or an error.

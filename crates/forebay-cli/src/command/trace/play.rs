@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use forebay_live::play::{Content, Error, Folder, Laid, Outcome, Play, lay};
+use forebay_play::{Content, Error, Folder, Laid, Outcome, Play, lay};
 use forebay_sim::Watch;
 use forebay_sim::chart::{Axis, Chart, Series};
 use forebay_trace::Workload;
