@@ -1,5 +1,5 @@
-//! Profiles of stores and web servers: what is measured when a mount starts, and under which name it
-//! is kept.
+//! Profiles of stores and web servers: what is measured when a mount starts, and under which name
+//! it is kept.
 
 use std::path::Path;
 use std::sync::Arc;

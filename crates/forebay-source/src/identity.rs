@@ -146,8 +146,8 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    /// The numbers are kept by others (archives, indexes of version control), so they must not change
-    /// from release to release.
+    /// The numbers are kept by others (archives, indexes of version control), so they must not
+    /// change from release to release.
     #[test]
     fn numbers_are_pinned() {
         assert_eq!(inode_number("s3://bucket", Path::new("a/b")), 11_609_130_053_559_830_989);

@@ -58,7 +58,7 @@ fn shards_are_read_from_front_to_back() {
 #[test]
 fn a_query_reads_a_footer_and_columns_of_each_row_group() {
     let requests = all("parquet", &[], 1);
-    let mut known: BTreeMap<(u64, u64), Vec<(u64, u64, u32)>> = BTreeMap::new();
+    let mut known = BTreeSet::new();
     for query in tasks(&requests) {
         assert_eq!((query[0].len, query[1].len), (8, 48 << 10));
         assert_eq!(query[1].offset + u64::from(query[1].len), query[0].offset, "the footer is before the tail");
@@ -66,7 +66,7 @@ fn a_query_reads_a_footer_and_columns_of_each_row_group() {
         assert!(chunks.len() % 8 == 0 && (2..=5).contains(&(chunks.len() / 8)), "{} chunks", chunks.len());
         assert!(chunks.is_sorted_by_key(|chunk| chunk.offset));
         assert!(chunks.iter().all(|chunk| (16 << 10..=640 << 10).contains(&chunk.len)));
-        known.entry((query[0].file, chunks[0].offset)).or_default().extend(query.iter().map(place));
+        known.insert(query.iter().map(place).collect::<Vec<_>>());
     }
     assert!(known.len() < 150, "{} different ones of 400 queries", known.len());
 }
