@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 const BLOCK: u32 = 4096;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Step {
     Read {
         file: u8,
@@ -294,8 +294,8 @@ impl Driver {
         });
     }
 
-    fn step(&mut self, step: &Step) {
-        match *step {
+    fn step(&mut self, step: Step) {
+        match step {
             Step::Read { file, block, len, handler } => {
                 if let Some(file) = self.files[usize::from(file)] {
                     self.read(handler, FileId(file), u32::from(block), u32::from(len));
@@ -326,6 +326,30 @@ impl Driver {
                 }
             }
             Step::Wait { seconds } => self.at += u64::from(seconds) * 1_000_000_000,
+            Step::Finish { which } => {
+                if let Some(read) = nth(&self.ready, which) {
+                    self.finish(read);
+                    self.free_reads.push(read);
+                }
+            }
+            Step::Close { file } => {
+                if let Some(file) = self.files[usize::from(file)] {
+                    self.tell(EventKind::Close { file: FileId(file) });
+                }
+            }
+            Step::Forget { file } => {
+                if let Some(file) = self.files[usize::from(file)].take() {
+                    self.tell(EventKind::Forget { file: FileId(file) });
+                }
+                self.open(usize::from(file));
+            }
+            of_fetch => self.step_of_fetch(of_fetch),
+        }
+    }
+
+    /// The steps that end fetches.
+    fn step_of_fetch(&mut self, step: Step) {
+        match step {
             Step::Complete { which } => {
                 if let Some(io) = nth(&self.under_way, which) {
                     let extent = self.over(io);
@@ -342,29 +366,13 @@ impl Driver {
                     self.tell(EventKind::Failed { io: IoId(io), valid, error: 5 });
                 }
             }
-            Step::Finish { which } => {
-                if let Some(read) = nth(&self.ready, which) {
-                    self.finish(read);
-                    self.free_reads.push(read);
-                }
-            }
-            Step::Close { file } => {
-                if let Some(file) = self.files[usize::from(file)] {
-                    self.tell(EventKind::Close { file: FileId(file) });
-                }
-            }
             Step::CallOff { which } => {
                 if let Some(io) = nth(&self.unneeded, which) {
                     self.over(io);
                     self.tell(EventKind::Failed { io: IoId(io), valid: 0, error: CALLED_OFF });
                 }
             }
-            Step::Forget { file } => {
-                if let Some(file) = self.files[usize::from(file)].take() {
-                    self.tell(EventKind::Forget { file: FileId(file) });
-                }
-                self.open(usize::from(file));
-            }
+            _ => {}
         }
     }
 
@@ -393,7 +401,7 @@ impl Driver {
             if let Some(read) = nth(&self.ready, 0) {
                 self.finish(read);
             } else if !self.under_way.is_empty() {
-                self.step(&Step::Complete { which: 0 });
+                self.step(Step::Complete { which: 0 });
             } else {
                 break;
             }
@@ -456,7 +464,7 @@ proptest! {
         let referenced = if handed_on { Referenced::HandedOn } else { Referenced::Kept };
         let mut driver = Driver::new(&policy, frames, referenced);
         for step in &steps {
-            driver.step(step);
+            driver.step(*step);
         }
         driver.drain();
         let counters = driver.core.counters();

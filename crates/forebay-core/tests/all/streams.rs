@@ -157,74 +157,9 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
     let distance = found.map(|id| streams.get(id).unwrap().next.abs_diff(extent.start));
     assert_eq!(distance, naive.locate(who.handler, extent.file, extent.start, at), "{extent:?} in {:?}", naive.streams);
     let id = match found {
-        Some(id) => {
-            naive.last.insert((who.handler, extent.file), id);
-            let moved = streams.advance(id, Instant(at), extent, &Label::all(extent), who);
-            let position = naive.streams.iter().position(|twin| twin.id == id).expect("a stream the twin knows");
-            let twin = &mut naive.streams[position];
-            twin.handler = who.handler;
-            if moved {
-                let pause = at - twin.last;
-                twin.pause = if twin.steps == 0 { pause } else { twin.pause - twin.pause / 8 + pause / 8 };
-                twin.steps += 1;
-            }
-            assert_eq!(moved, extent.end() > twin.next);
-            if !moved {
-                twin.lagged = extent.end();
-                return;
-            }
-            let pause = at - twin.last;
-            twin.next = extent.end();
-            twin.ahead = twin.ahead.max(twin.next);
-            twin.active = true;
-            twin.retired = false;
-            twin.last = at;
-            naive.pause = Some(naive.pause() - naive.pause() / 64 + pause / 64);
-            naive.expire(at);
-            id
-        }
-        None => {
-            // Its handler has left the stream that it read before.
-            let left = naive.last.get(&(who.handler, extent.file)).copied();
-            let left = naive.streams.iter_mut().find(|twin| Some(twin.id) == left && twin.file == extent.file);
-            if let Some(left) = left.filter(|twin| twin.handler == who.handler && twin.waiting == 0) {
-                left.active = false;
-            }
-            let id = streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(0), who);
-            // If the table is full a stream was forgotten; ids tell which one.
-            if let Some(gone) = naive.streams.iter().position(|twin| twin.id == id) {
-                let gone = naive.streams.remove(gone);
-                // The idle ones first, then those that no read waits for, then the one silent for
-                // longest.
-                let class = |twin: &Twin| (twin.active, twin.active && twin.waiting > 0);
-                assert!(
-                    naive.streams.iter().all(|twin| class(&gone) <= class(twin)),
-                    "{gone:?} of {:?}",
-                    naive.streams
-                );
-            }
-            assert!(naive.streams.len() < places, "a full table forgets a stream");
-            let (handler, file, next) = (who.handler, extent.file, extent.end());
-            naive.last.insert((handler, file), id);
-            let (active, retired) = (false, false);
-            let (piece, waiting, lagged) = (0, 0, u32::MAX);
-            naive.streams.push(Twin {
-                id,
-                file,
-                handler,
-                steps: 0,
-                next,
-                ahead: next,
-                piece,
-                active,
-                waiting,
-                retired,
-                last: at,
-                lagged,
-                pause: 0,
-            });
-            id
-        }
+        Some(id) if goes_on(streams, naive, id, at, extent, who) => id,
+        Some(_) => return,
+        None => begins(streams, naive, places, at, extent, who),
     };
     let stream = streams.get_mut(id).unwrap();
     stream.ahead += fetched;
@@ -232,6 +167,74 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
     let twin = naive.streams.iter_mut().find(|twin| twin.id == id).unwrap();
     twin.ahead += fetched;
     twin.piece = fetched;
+}
+
+/// A known stream is accessed. Returns whether that brings it further.
+fn goes_on(streams: &mut Streams, naive: &mut Naive, id: StreamId, at: u64, extent: Extent, who: Caller) -> bool {
+    naive.last.insert((who.handler, extent.file), id);
+    let moved = streams.advance(id, Instant(at), extent, &Label::all(extent), who);
+    let position = naive.streams.iter().position(|twin| twin.id == id).expect("a stream the twin knows");
+    let twin = &mut naive.streams[position];
+    twin.handler = who.handler;
+    if moved {
+        let pause = at - twin.last;
+        twin.pause = if twin.steps == 0 { pause } else { twin.pause - twin.pause / 8 + pause / 8 };
+        twin.steps += 1;
+    }
+    assert_eq!(moved, extent.end() > twin.next);
+    if !moved {
+        twin.lagged = extent.end();
+        return false;
+    }
+    let pause = at - twin.last;
+    twin.next = extent.end();
+    twin.ahead = twin.ahead.max(twin.next);
+    twin.active = true;
+    twin.retired = false;
+    twin.last = at;
+    naive.pause = Some(naive.pause() - naive.pause() / 64 + pause / 64);
+    naive.expire(at);
+    true
+}
+
+/// An access begins a stream.
+fn begins(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, extent: Extent, who: Caller) -> StreamId {
+    // Its handler has left the stream that it read before.
+    let left = naive.last.get(&(who.handler, extent.file)).copied();
+    let left = naive.streams.iter_mut().find(|twin| Some(twin.id) == left && twin.file == extent.file);
+    if let Some(left) = left.filter(|twin| twin.handler == who.handler && twin.waiting == 0) {
+        left.active = false;
+    }
+    let id = streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(0), who);
+    // If the table is full a stream was forgotten; ids tell which one.
+    if let Some(gone) = naive.streams.iter().position(|twin| twin.id == id) {
+        let gone = naive.streams.remove(gone);
+        // The idle ones first, then those that no read waits for, then the one silent for
+        // longest.
+        let class = |twin: &Twin| (twin.active, twin.active && twin.waiting > 0);
+        assert!(naive.streams.iter().all(|twin| class(&gone) <= class(twin)), "{gone:?} of {:?}", naive.streams);
+    }
+    assert!(naive.streams.len() < places, "a full table forgets a stream");
+    let (handler, file, next) = (who.handler, extent.file, extent.end());
+    naive.last.insert((handler, file), id);
+    let (active, retired) = (false, false);
+    let (piece, waiting, lagged) = (0, 0, u32::MAX);
+    naive.streams.push(Twin {
+        id,
+        file,
+        handler,
+        steps: 0,
+        next,
+        ahead: next,
+        piece,
+        active,
+        waiting,
+        retired,
+        last: at,
+        lagged,
+        pause: 0,
+    });
+    id
 }
 
 proptest! {
