@@ -1,6 +1,6 @@
 //! All control flow: look up, admit, trigger, fetch, make room, tell readers.
 //!
-//! One read, step by step (the numbers are those of the design):
+//! One read, step by step (other files of the engine go by these numbers):
 //!
 //! ```text
 //! Read ─ 1 split into blocks ─ admitted? ── no ──▶ queue, until frames come free
@@ -89,7 +89,7 @@ pub struct Engine<R, I> {
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// An engine with nothing in it. At least one frame and one device are there whatever the setup
     /// says. With more devices than there can be partitions ([`Segments::most`]) it is not divided,
-    /// nor with a single one; whoever sets it up asks first (`Policy::most_partitions`).
+    /// nor with a single one. The caller asks first (`Policy::most_devices`).
     ///
     /// [`Segments::most`]: crate::partition::Segments::most
     pub fn new(setup: Setup, seats: Seats) -> Engine<R, I> {

@@ -1,15 +1,16 @@
-//! `auto`: the papers' answers in one policy. This page lists its parts; `docs/auto.md` gives the
-//! reasons.
+//! `auto`: the papers' answers in one policy. This page lists the parts of looking ahead; those of
+//! the prefetch cache are in `cache/`, the others in `worth/`, `duel` and `bimodal`. `docs/auto.md`
+//! gives the reasons.
 //!
 //! Five questions, and the parts that answer them:
 //!
 //! | question | answer | where |
 //! | --- | --- | --- |
 //! | how much in a piece | CP: the worth of a switch; past it, the best for lengths of streams | `pieces` `odds` |
-//! | when the next one | CP when the last is entered; SCM earlier, for fast readers | `pieces` |
+//! | when the next one | CP when the reader enters the latest piece; SCM earlier, for fast readers | `pieces` |
 //! | how much may be unread, which goes | CPEM's prefetch cache, whose pages pay rent | `cache/` |
 //! | which device gives up a frame | the one whose frames save least waiting | `worth/` |
-//! | which block of it | AMP's loops where they pay, few new blocks, or ARC | `duel` `bimodal` |
+//! | which block of it | AMP's loops, ARC that admits few new blocks, or ARC: a sample tells which misses least | `duel` `bimodal` |
 //!
 //! The parts of looking ahead, each of which `auto:without=PART` leaves out:
 //!
@@ -17,7 +18,7 @@
 //! | --- | --- | --- | --- |
 //! | `whole` | files are read to the same end again | `tests/all/knowledge.rs` | small files that are read whole |
 //! | `lengths` | streams have a mean length | `tests/all/knowledge.rs` | index search, streams of some hundred blocks |
-//! | `habits` | streams of one program context are alike | `tests/all/habits.rs` | random readers beside scans |
+//! | `habits` | streams of one program context are alike | `tests/all/habits.rs` | readers of small parts beside scans |
 //! | `demand` | fast readers need more ahead (SCM §4.1) | `tests/all/explain.rs` | one fast reader beside slow ones |
 //! | `company` | a stream alone on a device pays no switch | `tests/all/explain.rs` | one stream and reuse in one memory |
 //! | `near` | free frames cost nothing | `tests/all/near.rs` | files that fit, read at random |

@@ -19,13 +19,7 @@
 //! better one.
 //!
 //! Where there is not even room for a request of each stream, pieces are whole requests, fetched
-//! with a miss, as [`competitive`](super::competitive) has it.
-//!
-//! S_p is for streams that may end at any moment. One that has been read for long is likely to be
-//! read for about as long again (whatever the scale of lengths is). So the blocks read stand for
-//! its length L, and pieces are p = √(S_p · L / 1.5), as [`competitive`](super::competitive) has
-//! it, once that is twice S_p. Switches and blocks fetched in vain then take 2 · √(1.5 · S_p / L)
-//! of the stream's own transfer, at most the whole of it: twice the optimum remains the bound.
+//! with a miss, as [`cp`](crate::papers::cp) has it.
 //!
 //! Short streams pay for slow start, and all streams for the piece behind their end. If it is known
 //! how far a stream's readers will go ([`knowledge`](super::knowledge)), neither is needed. All
@@ -37,6 +31,11 @@
 //! blocks. One and a half pieces are fetched in vain (the one that the stream ends in, and the
 //! ahead window). D · L / p + 1.5 · p is least at p = √(D · L / 1.5), the economic order quantity
 //! of stock-keeping. It is less than D for streams shorter than 1.5 · D.
+//!
+//! A stream that has been read for L blocks is likely to be read for about as long again, whatever
+//! the scale of lengths is. Once the formula gives twice S_p for these L blocks, they stand for the
+//! mean length. Switches and blocks fetched in vain then take 2 · √(1.5 · S_p / L) of the stream's
+//! own transfer, at most the whole of it: twice the optimum remains the bound.
 
 use super::knowledge::Habits;
 use super::odds;

@@ -94,7 +94,7 @@ pub fn bounded(depth: Size, sight: &Sight<'_>, longest: u32) -> Size {
     depth.at_least(sight.request, Reason::Request).at_most(longest, Reason::Memory).at_least(1, Reason::Request)
 }
 
-/// S_p. The engine keeps it to the largest piece.
+/// S_p, which the engine knows of the device at the stream's place and bounds by the largest piece.
 pub fn competitive_depth(sight: &Sight<'_>) -> Size {
     let depth = sight.competitive_depth;
     Size::new(depth, if depth < sight.most { Reason::Competitive } else { Reason::Largest })

@@ -13,8 +13,9 @@ use crate::types::{BlockKey, Caller, ContextId};
 pub struct Callers {
     contexts: Box<dyn Contexts>,
     by: By,
-    /// Blocks whose hash is below this are in the sample of somebody else; and in that of anybody.
+    /// The bound of the samples of dividers and placements: blocks whose hash is below it.
     sampled: u64,
+    /// The larger of that and the detector's. A hit of a block below it must be asked about.
     sample: u64,
     /// Accesses so far: virtual time.
     now: u64,

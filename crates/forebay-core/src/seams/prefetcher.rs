@@ -1,7 +1,7 @@
 //! The seam of looking ahead: how much is fetched for a stream, and when.
 //!
-//! A prefetcher sees one stream at one access ([`Sight`]) and answers up to which block the
-//! stream's data should be fetched ([`Plan`]). The engine skips blocks that are there already and
+//! A prefetcher sees one stream at one access ([`Sight`]) and answers with pieces that follow each
+//! other from [`Sight::from`] on ([`Plan`]). The engine skips blocks that are there already and
 //! joins demand and prefetch of one extent into one fetch. A prefetcher is told how much memory the
 //! stream may use; the kernels' own policies, the baselines, do not ask.
 
@@ -66,7 +66,8 @@ impl Default for Needs {
 }
 
 /// How much to fetch for streams, and when. The engine calls it where a read misses or is the first
-/// to refer to a prefetched block, never on a hit.
+/// to refer to a prefetched block; on other hits only if it asks for that
+/// ([`Needs::every_reference`]).
 pub trait Prefetcher: Send {
     /// Its needs.
     fn needs(&self) -> Needs {
@@ -318,7 +319,8 @@ impl Sight<'_> {
     }
 }
 
-/// The answer of a prefetcher.
+/// The answer of a prefetcher: this many pieces, side by side, from [`Sight::from`] on. A plan
+/// leaves out no block between them, but what [`Prefetcher::gap_at`] names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Plan {
     /// The size of a piece; each piece is one fetch.

@@ -14,6 +14,9 @@
 //!         └──────────────────────────▶ x
 //! ```
 //!
+//! Where readers keep the blocks that they are given (`Referenced::HandedOn`, as under a mount with
+//! the kernel's cache), there is no LRU cache beside it: the ceiling is x_max and does not move.
+//!
 //! The paper leaves these points open:
 //!
 //! - One unit changes the rate by little, so an increase counts from the lowest rate since the last

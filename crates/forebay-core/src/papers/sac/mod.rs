@@ -5,7 +5,7 @@
 //!                      ┌ partition of device 0 ┐┌ of device 1 ┐┌ of device 2 ──────┐
 //!   miss on device 1 ─▶│ LRU, Clock, ARC …     ││ the same     ││ the same          │
 //!                      └───────────────────────┘└──────────────┘└───────────────────┘
-//!     static, eager: the victim is its own partition's, if that has its size; else one's that is over its size
+//!     static, eager: a partition that has its size gives a frame of its own; else the one furthest over its size
 //!     lazy:          a lottery draws the partition that gives up a frame, the larger its size the seldomer
 //! ```
 //!
