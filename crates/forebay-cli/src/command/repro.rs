@@ -90,7 +90,7 @@ fn list(experiments: &[Experiment], options: &Repro) -> Result<(), Failure> {
     report::show(&experiments.iter().map(listed).collect::<Vec<_>>(), &options.report, || None)
 }
 
-/// What came of experiments that ran, and how far it went.
+/// The records and findings of experiments that ran, and the progress bar.
 type Outcome = (Vec<Record>, Vec<Checked>, Progress);
 
 /// Runs one experiment after the other, since each uses all processors.

@@ -138,7 +138,7 @@ impl Placement for Bimodal {
         true
     }
 
-    fn is(&mut self, now: u64) {
+    fn set_time(&mut self, now: u64) {
         self.now = now as Moment;
     }
 
@@ -160,7 +160,7 @@ impl Placement for Bimodal {
         }
     }
 
-    fn is_full(&mut self) {
+    fn fill(&mut self) {
         self.filled = true;
     }
 
@@ -216,24 +216,24 @@ mod tests {
         // A draw that admits nothing of the run of these blocks.
         let seed = (0..).find(|&seed| {
             let mut filled = Bimodal::new(FRAMES, false);
-            filled.is_full();
+            filled.fill();
             !filled.drawn(key(0), &mut Random::new(seed))
         });
         let mut random = Random::new(seed.expect("31 of 32 numbers"));
-        bimodal.is(1);
+        bimodal.set_time(1);
         assert!(bimodal.admits(key(0), &mut random), "there is room");
-        bimodal.is_full();
+        bimodal.fill();
         // Slot 7 is used at 10 and given up at 20; block 1 is missed at 5, 11 and 21, block 2 at 9
         // and 22.
         let mut missed = |bimodal: &mut Bimodal, block, at| {
-            bimodal.is(at);
+            bimodal.set_time(at);
             bimodal.admits(key(block), &mut random)
         };
         assert!(!missed(&mut bimodal, 1, 5) && !missed(&mut bimodal, 2, 9));
-        bimodal.is(10);
+        bimodal.set_time(10);
         bimodal.used(7);
         assert!(missed(&mut bimodal, 1, 11), "no victim was used since time began");
-        bimodal.is(20);
+        bimodal.set_time(20);
         bimodal.given_up(7);
         assert!(missed(&mut bimodal, 1, 21), "11 is after 10");
         assert!(!missed(&mut bimodal, 2, 22), "9 is before 10");
@@ -243,20 +243,20 @@ mod tests {
     fn what_was_used_before_this_began_is_as_old_as_the_cache_is_large() {
         let mut bimodal = Bimodal::new(FRAMES, false);
         let mut random = Random::new(1);
-        bimodal.is_full();
+        bimodal.fill();
         (bimodal.draw, bimodal.until) = (0, 10_000);
         let stranger = (0..).map(key).find(|&key| !bimodal.drawn(key, &mut random)).expect("31 of 32");
-        bimodal.is(900);
+        bimodal.set_time(900);
         bimodal.used(3);
         let mut missed = |bimodal: &mut Bimodal, at| {
-            bimodal.is(at);
+            bimodal.set_time(at);
             bimodal.admits(stranger, &mut random)
         };
         missed(&mut bimodal, 950);
         // Other views rule until 1000, and the last use of slot 3 is unknown.
-        bimodal.is(1000);
+        bimodal.set_time(1000);
         bimodal.begin();
-        bimodal.is(1100);
+        bimodal.set_time(1100);
         bimodal.given_up(3);
         assert!(missed(&mut bimodal, 1110), "950 is after 800");
         bimodal.used(3);
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn more_frames_are_empty_ones_and_fewer_are_not() {
         let mut bimodal = Bimodal::new(FRAMES, false);
-        bimodal.is_full();
+        bimodal.fill();
         bimodal.resized(FRAMES / 2);
         assert!(bimodal.filled && bimodal.queue == 2);
         bimodal.resized(FRAMES * 2);

@@ -254,9 +254,9 @@ impl<R: Replacement + Send> Placement for Duel<R> {
         }
     }
 
-    fn is(&mut self, now: u64) {
+    fn set_time(&mut self, now: u64) {
         if let Some(bimodal) = &mut self.bimodal {
-            bimodal.is(now);
+            bimodal.set_time(now);
         }
     }
 
@@ -283,9 +283,9 @@ impl<R: Replacement + Send> Placement for Duel<R> {
         }
     }
 
-    fn is_full(&mut self) {
+    fn fill(&mut self) {
         if let Some(bimodal) = &mut self.bimodal {
-            bimodal.is_full();
+            bimodal.fill();
         }
     }
 

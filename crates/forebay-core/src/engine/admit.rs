@@ -13,7 +13,7 @@ use crate::replacement::{Class, Replacement};
 use crate::seams::Access;
 use crate::types::{BlockKey, Caller, DeviceId, Extent, ReadId, StreamId};
 
-/// What a read met on its way through its blocks.
+/// The findings of a read on its way through its blocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Met {
     /// The stream that had brought, or expected, the last such block.

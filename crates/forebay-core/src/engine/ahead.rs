@@ -10,10 +10,10 @@
 //! ```
 //!
 //! To go around a gap costs the device a switch, to read through it a transfer: S_p says which is
-//! less (CP §2). What is read through has its chance with the replacement policy as soon as it is
-//! there, and no place among what was fetched ahead: a frame that is being filled, that nobody
-//! holds, and that was not fetched ahead for anybody, is one of a gap. (So is one whose reader has
-//! failed meanwhile; nobody waits for that either.)
+//! less (CP §2). A block that is read through goes to the replacement policy as soon as it is there,
+//! and has no place among blocks fetched ahead. A frame is one of a gap if it is being filled, no
+//! read holds it, and it was not fetched ahead. (So is a frame whose reader has failed meanwhile; no
+//! read waits for it either.)
 //!
 //! Others may want what this stream leaves out. So it is counted, file by file, what becomes of
 //! blocks that were fetched ahead and that their stream has passed by; as long as it is not known
@@ -77,8 +77,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         id
     }
 
-    /// Of what a read has missed, which lies in `runs`, flags those blocks that end a run of at
-    /// least the threshold, for a replacement policy that keeps such apart.
+    /// Flags the blocks in `runs`, which a read has missed, that end a run of at least the
+    /// threshold: a replacement policy may keep them apart.
     fn sort(&mut self, id: StreamId, read: &Read) {
         if !R::SORTS {
             return;
@@ -110,7 +110,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         // In pieces, since whoever wants a block waits for all of its piece.
         let pieces = |rest: u32| Plan { piece: piece.min(rest), pieces: rest.div_ceil(piece), ..Plan::NOTHING };
         let ahead = Ahead { file: region.file, ..ahead };
-        // What lies behind comes with the demand.
+        // The blocks behind come with the demand.
         self.fetch_ahead(ahead, missed, pieces(region.end() - missed), out);
         let before = read.extent.start.saturating_sub(region.start);
         self.fetch_ahead(ahead, region.start, pieces(before), out);

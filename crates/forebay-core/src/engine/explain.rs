@@ -1,4 +1,4 @@
-//! What the engine would go by now, for whoever asks why ([`explain`](crate::explain)).
+//! The figures that the engine would go by now, as an explanation ([`explain`](crate::explain)).
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -71,9 +71,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.woken = woken;
     }
 
-    /// A fetch brought its first `valid` blocks. Readers of the next one get the error; for whoever
-    /// wants only later ones these are fetched anew. What nobody waited for when the fetch was
-    /// issued the driver tried but once, so for whoever wants it by now it is fetched anew, too.
+    /// A fetch brought its first `valid` blocks. Readers of the next one get the error; for readers
+    /// of later ones only these are fetched anew. The driver tried blocks that no read waited for
+    /// only once, so they are fetched anew, too, if a read wants them by now.
     pub(super) fn failed(&mut self, io: IoId, valid: u32, error: i32, out: &mut Actions) {
         let mut waiters = Vec::new();
         let Some(fetch) = self.requests.over(io, &mut waiters) else { return };

@@ -1,4 +1,4 @@
-//! What drivers see of the engine.
+//! The engine, as drivers see it.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -25,8 +25,8 @@ pub trait Core: Send {
     fn deadline(&self) -> Option<Instant>;
     /// A read within one block that is resident and tells nobody anything new: the same as `Read`,
     /// `Ready` and `Done` at one moment, without the ceremony. `device` is that of the block's
-    /// file. `None`: send a `Read`. Whoever copies from the frame afterwards either pins it, or
-    /// makes sure that it is not filled anew before the copy is done.
+    /// file. `None`: send a `Read`. A driver that copies from the frame afterwards pins
+    /// it, or makes sure that it is not filled anew before the copy is done.
     ///
     /// But a read also says that its handler runs ([`Ran`](crate::EventKind::Ran)). Where there is
     /// a prefetch cache, a driver that takes the short cut says so itself, now and then.
@@ -49,16 +49,15 @@ pub trait Core: Send {
     fn devices(&self) -> &[Device];
     /// The streams.
     fn streams(&self) -> &Streams;
-    /// Who keeps prefetched frames apart, if the policy does.
+    /// The reclaimer, if the policy keeps prefetched frames apart.
     fn reclaimer(&self) -> Option<&dyn Reclaimer>;
     /// Where the prefetch cache stands, if the policy has one.
     fn prefetch_cache(&self) -> Option<Cache>;
     /// How many pages that has, those under way included.
     fn unread(&self) -> u32;
-    /// What is known of program contexts, if they have partitions.
+    /// The record of program contexts, if they have partitions.
     fn contexts(&self) -> Option<&Callers>;
-    /// What was learnt of contexts that the next run could use, in their order, if they are told
-    /// apart.
+    /// The hints for the next run, in the order of contexts, if contexts are told apart.
     fn hints(&self) -> Vec<(ContextId, Hint)>;
     /// Appends how many frames the partitions of program contexts have, if there are any: the
     /// default one, one-shot blocks, each loop. Of a divided cache, those of partition `partition`;

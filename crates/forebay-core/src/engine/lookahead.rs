@@ -30,7 +30,7 @@ pub(super) struct Lookahead {
     needs: Needs,
 }
 
-/// What a read is to its stream.
+/// The role of a read in its stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Turn {
     /// Its first access.
@@ -111,7 +111,7 @@ impl Lookahead {
         let label = read.label();
         let known = brought.filter(|&id| self.streams.is_at(id, who.handler, read.extent, at));
         let known = known.or_else(|| self.streams.locate(who.handler, file, start, at)).or_else(|| {
-            // What readers found above begins where the stream ended.
+            // The blocks that readers found above begin where the stream ended.
             let told = (!label.hits.is_empty()).then_some(label.hits.start)?;
             self.streams.locate(who.handler, file, told, at).filter(|_| told < start)
         });
@@ -299,7 +299,7 @@ impl Lookahead {
         self.streams.exited(handler);
     }
 
-    /// Nobody has a file of so many blocks open: its streams rest.
+    /// A file of this many blocks is closed: its streams rest.
     pub(super) fn rest(&mut self, file: FileId, blocks: u32) {
         let prefetcher = &mut self.prefetcher;
         self.streams.rest(file, |stream| prefetcher.is_closed(stream, blocks));

@@ -43,7 +43,7 @@ pub(super) struct Memory<R, I> {
     callers: Option<Callers>,
     loops: Option<Loops>,
     unread: PrefetchCache,
-    /// What becomes of blocks that were referenced.
+    /// The fate of blocks that were referenced.
     referenced: Referenced,
     /// Resident frames that some read holds.
     pinned: u32,

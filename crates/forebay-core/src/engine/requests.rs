@@ -17,7 +17,7 @@ pub(super) struct Requests {
     inflight: InFlight,
     /// Reads that wait for frames.
     queue: VecDeque<ReadId>,
-    /// What the level above said of the read that comes next.
+    /// The label that the level above gave the next read.
     label: Option<(ReadId, Label)>,
 }
 

@@ -7,7 +7,7 @@ use crate::device::DeviceCost;
 use crate::partition::Callers;
 use crate::seams::{Divider, Loops, Placement, Prefetcher, Reclaimer};
 
-/// What an engine is made of.
+/// The sizes and devices of an engine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Setup {
@@ -19,7 +19,7 @@ pub struct Setup {
     pub streams: u32,
     /// The devices, by number.
     pub devices: Vec<DeviceCost>,
-    /// What becomes of blocks that were referenced.
+    /// The fate of blocks that were referenced.
     #[cfg_attr(feature = "serde", serde(default))]
     pub referenced: Referenced,
 }
@@ -37,7 +37,7 @@ impl Setup {
     }
 }
 
-/// What becomes of a block that was referenced. CPEM §4.1 moves a page that is read from the
+/// The fate of a block that was referenced. CPEM §4.1 moves a page that is read from the
 /// prefetch cache to the kernel's own list; a driver whose readers keep what they are given can
 /// have that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -46,9 +46,9 @@ pub enum Referenced {
     /// Its frame is kept under the replacement policy.
     #[default]
     Kept,
-    /// Whoever reads keeps it (the kernel, in its page cache): its frame is free once nobody reads
-    /// from it, and frames hold only what is under way, or prefetched and unread. Such a block that
-    /// is asked for again is a miss like any other: the reader's side has dropped it.
+    /// The reader keeps it (the kernel, in its page cache). Its frame is free once no read holds
+    /// it, and frames hold only blocks under way, or prefetched and unread. A second request for
+    /// such a block is a miss like any other: the reader's side has dropped it.
     HandedOn,
 }
 
@@ -70,13 +70,13 @@ impl Referenced {
     }
 }
 
-/// Who decides.
+/// The policies of an engine, by seam.
 pub struct Seats {
     /// How much is fetched for a stream, and when.
     pub prefetcher: Box<dyn Prefetcher>,
     /// Which prefetched frame is given up, if they are kept apart from the rest.
     pub reclaimer: Option<Box<dyn Reclaimer>>,
-    /// Whose frame goes, if the cache is divided among devices.
+    /// The choice of the device that gives a frame, if the cache is divided among devices.
     pub divider: Option<Box<dyn Divider>>,
     /// Whether contexts have partitions.
     pub programs: Option<Programs>,
@@ -91,10 +91,10 @@ impl Seats {
 
 /// Program contexts whose loops have partitions.
 pub struct Programs {
-    /// Who asks, and where the blocks go.
+    /// The callers, and where their blocks go.
     pub callers: Callers,
     /// The loops of each partition of the cache.
     pub loops: Loops,
-    /// Who has the last word of where blocks of each partition go; none if contexts have it.
+    /// The last word of where blocks of each partition go; none if contexts have it.
     pub placements: Vec<Box<dyn Placement>>,
 }

@@ -57,7 +57,7 @@ impl Storage {
         self.files.set_handles(file, handles);
     }
 
-    /// Nobody will read a file again.
+    /// The driver will not read a file again.
     pub(super) fn forget(&mut self, file: FileId) {
         if let Some(file) = self.files.get_mut(file) {
             file.forgotten = true;

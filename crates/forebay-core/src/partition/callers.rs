@@ -44,7 +44,7 @@ impl Callers {
     }
 
     /// Blocks whose hash is below `sampled` are in the sample of somebody else from now on.
-    pub(crate) fn samples(&mut self, sampled: u64) {
+    pub(crate) fn set_sampled(&mut self, sampled: u64) {
         (self.sampled, self.sample) = (sampled, u64::MAX);
     }
 

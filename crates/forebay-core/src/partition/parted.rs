@@ -62,7 +62,7 @@ impl Parted {
             let (frames, program) = (&directory.frames, &self.program);
             let held = || program.sizes(frames).sum::<u32>() + frames.len(FREE);
             charged = sampled && placement.heard(key, access, &held);
-            placement.is(access.now);
+            placement.set_time(access.now);
         }
         self.program.accessed(directory, access);
         charged
@@ -102,7 +102,7 @@ impl Parted {
     #[inline(never)]
     fn used(&mut self, slot: Slot, now: u64) {
         if let Some(placement) = &mut self.placement {
-            placement.is(now);
+            placement.set_time(now);
             placement.used(slot);
         }
     }
@@ -181,7 +181,7 @@ impl Parted {
         class: Class,
     ) -> Option<Slot> {
         if let Some(placement) = &mut self.placement {
-            placement.is_full();
+            placement.fill();
         }
         let victim = self.program.victim(policy, directory, class, self.waiting())?;
         if let Some(placement) = self.placement.as_mut().filter(|_| victim.default) {

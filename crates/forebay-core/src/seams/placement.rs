@@ -47,7 +47,7 @@ pub trait Placement: Send {
     fn charged(&mut self, _switch: u32) {}
 
     /// Sets the virtual time.
-    fn is(&mut self, _now: u64) {}
+    fn set_time(&mut self, _now: u64) {}
 
     /// Where a new block goes.
     fn of_new(&mut self, key: BlockKey, place: Place, random: &mut Random) -> Place;
@@ -59,7 +59,7 @@ pub trait Placement: Send {
     fn used(&mut self, _slot: Slot) {}
 
     /// There was no free frame.
-    fn is_full(&mut self) {}
+    fn fill(&mut self) {}
 
     /// The default policy has given up the block of a slot.
     fn given_up(&mut self, _slot: Slot) {}

@@ -32,7 +32,7 @@ fn allocated() -> usize {
 /// A measurement, not a test: `cargo test -p forebay-fuse --release -- --ignored --nocapture
 /// names_with`.
 #[test]
-#[ignore = "a measurement"]
+#[ignore = "a measurement: no test depends on speed"]
 fn names_with_attributes() {
     if !mounts::possible() {
         return;

@@ -3,6 +3,7 @@
 mod cp;
 mod sac;
 mod scm;
+mod today;
 
 use std::collections::{BTreeMap, BTreeSet};
 

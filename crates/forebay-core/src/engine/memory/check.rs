@@ -12,7 +12,7 @@ use crate::partition::Segments;
 use crate::replacement::Replacement;
 use crate::types::IoId;
 
-/// What a walk over all frames has counted.
+/// The counts of a walk over all frames.
 struct Seen {
     pinned: u32,
     prefetching: u32,
@@ -73,7 +73,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         }
     }
 
-    /// What is counted is what is there.
+    /// The counters agree with the walk.
     fn check_sums(&self, seen: &Seen, storage: &Storage) {
         let frames = &self.directory.frames;
         assert_eq!(seen.pinned, self.pinned, "frames held");

@@ -86,11 +86,11 @@ impl<R: Replacement, I: Index> Memory<R, I> {
     /// References to blocks whose hash is below `sampled` are never as expected from now on.
     pub(in crate::engine) fn tells_sample(&mut self, sampled: u64) {
         if let Some(callers) = &mut self.callers {
-            callers.samples(sampled);
+            callers.set_sampled(sampled);
         }
     }
 
-    /// Somebody refers to a block, resident or not: partitions by worth hear of it.
+    /// A block is referenced, resident or not: partitions by worth hear of it.
     pub(in crate::engine) fn hears_of(&mut self, device: DeviceId, key: BlockKey) {
         if let Some(divider) = &mut self.divider {
             divider.referenced(device.index(), key);

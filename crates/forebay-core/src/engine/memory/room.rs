@@ -138,8 +138,8 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         self.takes_part(partition);
     }
 
-    /// What has been fetched because it lies between two blocks that are wanted goes to the
-    /// replacement policy, as what was fetched ahead for nobody.
+    /// A block that was fetched because it lies between two wanted blocks goes to the replacement
+    /// policy, as a block that no stream has ahead.
     pub(in crate::engine) fn passes_over(&mut self, slot: Slot, storage: &Storage) {
         let frames = &mut self.directory.frames;
         frames.set_owner(slot, StreamId::NONE);

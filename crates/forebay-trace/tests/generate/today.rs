@@ -5,17 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use forebay_trace::generate::named;
 use forebay_trace::{Request, Source};
 
-fn all(name: &str, parameters: &[(&str, &str)], seed: u64) -> Vec<Request> {
-    let mut source = named(name, parameters, seed).unwrap();
-    let mut requests = Vec::new();
-    while source.read(&mut requests).unwrap() > 0 {}
-    requests
-}
-
-/// The requests of each task, in order.
-fn tasks(requests: &[Request]) -> Vec<&[Request]> {
-    requests.chunk_by(|one, other| one.handler == other.handler).collect()
-}
+use super::{all, tasks};
 
 /// The bytes of a request.
 fn place(request: &Request) -> (u64, u64, u32) {
