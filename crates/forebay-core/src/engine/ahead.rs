@@ -10,10 +10,10 @@
 //! ```
 //!
 //! To go around a gap costs the device a switch, to read through it a transfer: S_p says which is
-//! less (CP §2). A block that is read through goes to the replacement policy as soon as it is there,
-//! and has no place among blocks fetched ahead. A frame is one of a gap if it is being filled, no
-//! read holds it, and it was not fetched ahead. (So is a frame whose reader has failed meanwhile; no
-//! read waits for it either.)
+//! less (CP §2). A block that is read through goes to the replacement policy as soon as it is
+//! there, and has no place among blocks fetched ahead. A frame is one of a gap if it is being
+//! filled, no read holds it, and it was not fetched ahead. (So is a frame whose reader has failed
+//! meanwhile; no read waits for it either.)
 //!
 //! Others may want what this stream leaves out. So it is counted, file by file, what becomes of
 //! blocks that were fetched ahead and that their stream has passed by; as long as it is not known
