@@ -37,7 +37,7 @@ impl Stream {
     }
 }
 
-/// What AMP finds.
+/// The findings of AMP.
 pub(crate) struct Found {
     /// R̄, from 0 to 1.
     pub(crate) mean: f64,

@@ -1,4 +1,4 @@
-//! What the events and actions of a run tell beyond its outcome: which prefetched pages were lost
+//! The tale of a run's events and actions beyond its outcome: which prefetched pages were lost
 //! before anybody read them, how large the fetches were, where the ceiling of the prefetch cache
 //! went.
 //!

@@ -2,10 +2,10 @@
 //! disks, its requests striped over them; and sweeps over policies and over disks that are old or
 //! turn slow.
 //!
-//! What the paper says of it: "a single client connected to sixteen network-attached storage
+//! The paper says of it: "a single client connected to sixteen network-attached storage
 //! devices", RAID-0 "across the full set of disks", "a closed workload model", no time for a hit, a
 //! network by LogGP that is no bottleneck (§4.1, §4.4), the IBM 9LZX of Table 2, 200 MB of cache.
-//! What it does not say is chosen here, with its reason at the field, and may be said otherwise in
+//! The rest is chosen here, with its reason at the field, and may be said otherwise in
 //! an experiment's description.
 //!
 //! An experiment makes [`Case`]s ([`Disks::setup`], one disk or several aged), has them run
@@ -126,18 +126,18 @@ impl Old {
     }
 }
 
-/// What the client does.
+/// The work of the client.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Trace {
-    /// What figures call it.
+    /// The name in figures.
     pub(crate) name: String,
     /// The generator.
     pub(crate) workload: String,
-    /// What is said to it.
+    /// The parameters of the generator.
     #[serde(default)]
     pub(crate) parameters: BTreeMap<String, String>,
-    /// What is said instead if a small part will do.
+    /// The parameters instead if a small part will do.
     #[serde(default)]
     pub(crate) quick: BTreeMap<String, String>,
 }
@@ -169,7 +169,7 @@ pub(crate) fn load(traces: &[Trace], experiment: &Experiment, context: &Context<
 /// A run that is to be.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
-    /// What it is called in figures, with all others of the same sweep.
+    /// The name in figures, with all others of the same sweep.
     pub(crate) sweep: String,
     /// On which trace, by its name.
     pub(crate) trace: String,
@@ -189,7 +189,7 @@ pub(crate) struct Point {
     pub(crate) outcome: Outcome,
 }
 
-/// What all runs gave.
+/// The outcomes of all runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Figures {
     pub(crate) points: Vec<Point>,

@@ -7,16 +7,16 @@ use crate::claims::names;
 /// Why a claim was not checked.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nobody knows such a claim.
+    /// No claim has this name.
     #[error("no claim is called `{id}`; there are {}", names().join(", "))]
     Unknown {
-        /// What was asked for.
+        /// The name asked for.
         id: String,
     },
     /// It is a claim of the papers about real time.
     #[error("`{id}` is about real time: `{bench}` measures it; here are {}", names().join(", "))]
     Live {
-        /// What was asked for.
+        /// The name asked for.
         id: String,
         /// Which bench measures it.
         bench: &'static str,
@@ -44,7 +44,7 @@ pub enum Error {
     /// A trace is no workload.
     #[error(transparent)]
     Workload(#[from] forebay_trace::WorkloadError),
-    /// Whoever looks on wants it to stop.
+    /// The onlooker wants it to stop.
     #[error("stopped before the end")]
     Stopped,
 }

@@ -23,22 +23,22 @@ pub struct Experiment {
     pub claim: String,
     /// The paper's figure, in a few words.
     pub figure: String,
-    /// What is set up, what was chosen where the paper is silent, and why.
+    /// The setup, the choices made where the paper is silent, and why.
     pub setting: String,
     /// How it is judged, and why so.
     pub judgement: String,
     /// The rules of the judgement, by name.
     #[serde(default)]
     pub rules: BTreeMap<String, Rule>,
-    /// Whatever the experiment's code is told.
+    /// The parameters of the experiment's code.
     #[serde(default)]
     pub parameters: toml::Table,
-    /// What is judged, shown and drawn of the runs, where formulas can say it.
+    /// The measures and charts of the runs, where formulas can say it.
     pub(crate) sheet: Option<Sheet>,
 }
 
 impl Experiment {
-    /// What the code is told, as it wants it.
+    /// The parameters, as the code's own type.
     pub(crate) fn parameters<T: DeserializeOwned>(&self) -> Result<T, Error> {
         self.parameters.clone().try_into().map_err(|source: toml::de::Error| self.wrong(source.message()))
     }
@@ -69,14 +69,14 @@ impl Experiment {
     }
 }
 
-/// What a check is given besides its description.
+/// The inputs of a check besides its description.
 pub struct Context<'a> {
     /// Fixes whatever is random.
     pub seed: u64,
     /// Whether a small part of the runs will do, to see that all is in order; what is found says
     /// little.
     pub quick: bool,
-    /// Who looks on.
+    /// The onlooker.
     pub watch: &'a dyn Watch,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct Job<'a> {
     pub(crate) context: &'a Context<'a>,
 }
 
-/// What a check found.
+/// The finding of a check.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
     /// Our figure, in a few words.
@@ -111,11 +111,11 @@ pub struct Finding {
 /// One thing that was measured.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Measure {
-    /// What.
+    /// The thing measured.
     pub what: String,
-    /// What the paper says of it; empty if nothing.
+    /// The paper's word on it; empty if nothing.
     pub paper: String,
-    /// What it is here.
+    /// The value here.
     pub ours: String,
     /// The verdict on it, if it is judged.
     pub verdict: Option<Verdict>,

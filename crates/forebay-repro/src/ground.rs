@@ -24,7 +24,7 @@ use forebay_sim::untimed::Algorithm;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ground {
-    /// What it is called.
+    /// The name.
     pub(crate) name: String,
     /// The paper's own policies.
     pub(crate) presets: Vec<String>,
@@ -71,7 +71,7 @@ pub(crate) struct Array {
     open: bool,
     /// Beside each other.
     parts: Vec<Part>,
-    /// What of the first part varies, and over what.
+    /// The parameter of the first part that varies, and its values.
     varies: String,
     over: Vec<f64>,
     seconds: f64,
@@ -104,7 +104,7 @@ pub(crate) struct Client {
     change: Change,
 }
 
-/// What becomes of disks.
+/// The change to disks.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Change {
@@ -131,7 +131,7 @@ pub(crate) struct Program {
     shares: Vec<f64>,
 }
 
-/// What one policy reached at one place.
+/// The score of one policy at one place.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Score {
     pub(crate) at: f64,
@@ -141,14 +141,14 @@ pub(crate) struct Score {
     /// Not numbers where there is no time.
     pub(crate) read: f64,
     pub(crate) request_kb: f64,
-    /// What each part of a mixture got, 10^6 bytes a second.
+    /// The throughput of each part of a mixture, 10^6 bytes a second.
     pub(crate) parts: Vec<f64>,
 }
 
-/// What all policies reached.
+/// The scores of all policies.
 #[derive(Clone, Debug)]
 pub(crate) struct Scores {
-    /// What stands to the right, and upwards.
+    /// The axis to the right, and the one upwards.
     x: Axis,
     pub(crate) unit: &'static str,
     /// Whether more of it is better.
@@ -156,7 +156,7 @@ pub(crate) struct Scores {
     lines: Vec<Scored>,
 }
 
-/// What one policy reached, place by place.
+/// The scores of one policy, place by place.
 #[derive(Clone, Debug)]
 struct Scored {
     policy: String,
@@ -367,7 +367,7 @@ impl Client {
 impl Pages {
     fn run(&self, policies: &[String], job: Job<'_>) -> Result<Scores, Error> {
         let Job { experiment, context } = job;
-        // What is replayed without time has no prefetching and one device: of a policy its contexts
+        // A replay without time has no prefetching and one device: of a policy its contexts
         // and its replacement are left.
         let algorithm = |name: &String| -> Result<Cache, Error> {
             let algorithm = match experiment.policy(name)? {

@@ -14,7 +14,7 @@ use forebay_sim::timed::{
 };
 use forebay_sim::{processors, sweep};
 
-/// What a processor does with an answer, nanoseconds: a call, and a copy at 2 GB/s; four of them.
+/// A processor's work on an answer, nanoseconds: a call, and a copy at 2 GB/s; four of them.
 /// Assumed.
 const CPU_NS: u64 = 10_000;
 const CPU_NS_PER_KIB: u64 = 500;
@@ -31,7 +31,7 @@ pub(crate) struct Mixture {
     /// How long it is run, and what of that is not counted.
     seconds: f64,
     warm_up: f64,
-    /// What runs on it. Who works off short tasks comes last: they wait for a handler until all
+    /// The programs on it. Those with short tasks come last: they wait for a handler until all
     /// others have theirs.
     components: Vec<Component>,
 }
@@ -74,11 +74,11 @@ enum Calls {
     Recorded,
 }
 
-/// What one run gave.
+/// The outcome of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Mixed {
     pub(crate) outcome: Outcome,
-    /// What each component got, 10^6 bytes a second.
+    /// The throughput of each component, 10^6 bytes a second.
     pub(crate) shares: Vec<f64>,
 }
 
@@ -198,7 +198,7 @@ impl Work {
     }
 }
 
-/// What each component reads.
+/// The share that each component reads.
 struct Shares {
     from: Instant,
     /// By the number of a file, and by that of a read with its bytes.

@@ -8,7 +8,7 @@ use forebay_sim::chart::{self, escape};
 pub struct Checked {
     /// The experiment.
     pub experiment: Experiment,
-    /// What it found.
+    /// The finding.
     pub finding: Finding,
 }
 

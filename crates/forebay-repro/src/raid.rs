@@ -1,9 +1,9 @@
 //! The server of SCM §5 as a simulation: memory before an array of six disks, streams at rates or
 //! with think times, and runs of several policies on the same load.
 //!
-//! What the paper says of it (§5.1): "Dell PowerEdge 2950 III server, with […] 16GB main memory,
+//! The paper says of it (§5.1): "Dell PowerEdge 2950 III server, with […] 16GB main memory,
 //! and integrated RAID 5 with six 146 GB 15K RPM SAS 3Gbps hard drives", Linux 2.6.18, which reads
-//! ahead before it waits for a page, a request at a time. What it does not say is chosen here, with
+//! ahead before it waits for a page, a request at a time. The rest is chosen here, with
 //! its reason at the field. "All experiments are repeated 7 times" with the extremes left out,
 //! against what else a machine does; here there is nothing else, and what is random (places of
 //! files, rates) is drawn anew for each seed.
@@ -49,7 +49,7 @@ pub(crate) struct Raid {
     /// How many requests the controller accepts at a time (128 for one unit, as its Linux driver
     /// has it).
     pub(crate) depth: u32,
-    /// Memory, MiB. What is read is not read again, and what is fetched ahead is far less than the
+    /// Memory, MiB. Pages are not read twice, and what is fetched ahead is far less than the
     /// paper's 16 GB or this: it is never scarce.
     pub(crate) memory_mib: u64,
     /// A page, bytes.
@@ -208,14 +208,14 @@ impl Place {
     }
 }
 
-/// What a run gave.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) outcome: Outcome,
     pub(crate) streams: Streams,
 }
 
-/// What became of each handler, and of what was fetched for it.
+/// The fate of each handler, and of the pages fetched for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Streams {
     /// Before that nothing is counted.

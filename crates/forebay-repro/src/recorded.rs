@@ -40,7 +40,7 @@ pub(crate) struct Cache {
 pub(crate) struct Recorded {
     requests: Vec<Request>,
     shape: Shape,
-    /// What it is known by.
+    /// The name.
     pub(crate) name: String,
     /// In pages.
     pub(crate) size: Size,
@@ -66,7 +66,7 @@ impl Recorded {
         Ok(Recorded { size, requests, shape, name: name.to_owned() })
     }
 
-    /// What caches of these shares of the distinct pages miss, policy by policy.
+    /// The misses of caches of these shares of the distinct pages, policy by policy.
     pub(crate) fn misses(&self, caches: &[Cache], shares: &[f64], context: &Context<'_>) -> Result<Curves, Error> {
         let capacity = |&share: &f64| Capacity::Share(share);
         let run = |algorithm| shares.iter().map(capacity).map(move |capacity| Run { algorithm, capacity });
@@ -129,7 +129,7 @@ fn opened(requests: &[Request], shape: Shape) -> Result<Box<dyn forebay_trace::S
     Ok(Box::new(Memory::new(requests.to_vec(), shape)))
 }
 
-/// What is written is in the cache afterwards as what is read is: so it was in the paper's page
+/// Written pages are in the cache afterwards as read ones are: so it was in the paper's page
 /// cache.
 fn options() -> Options {
     Options { block_bytes: Some(PAGE), reads_only: false, threads: None }
@@ -183,7 +183,7 @@ impl Curves {
 mod tests {
     use super::*;
 
-    /// What `workloads/README.md` says of the workloads is what is in them.
+    /// The table in `workloads/README.md` agrees with the workloads.
     #[test]
     fn the_table_of_workloads_is_true() {
         let readme = include_str!("../../../workloads/README.md");

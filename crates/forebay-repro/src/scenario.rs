@@ -37,7 +37,7 @@ const DEVICES: [&str; 11] = [
 const MOST_READS: u64 = 16_000;
 const MOST_BLOCKS: u64 = 80_000;
 
-/// What a processor does with an answer: a call, and a copy at 10 GB/s; four of them.
+/// A processor's work on an answer: a call, and a copy at 10 GB/s; four of them.
 const CPU_NS: u64 = 10_000;
 const CPU_NS_PER_KIB: u64 = 100;
 const PROCESSORS: u32 = 4;
@@ -202,7 +202,7 @@ impl Scenario {
         Part { pattern, device, read, data: data.max(u64::from(read) * 4), weight, think_ns: 0 }
     }
 
-    /// What is asked for.
+    /// The requests.
     pub(crate) fn workload(&self) -> Result<Workload, Error> {
         let mut requests = Vec::new();
         self.ask(&mut Random::new(!self.seed), &mut Names::new(self.devices.len()), &mut requests);

@@ -2,11 +2,11 @@
 //! request handlers that work off a workload, kernels that prefetch by one policy or another; and
 //! sweeps over policies and numbers of handlers.
 //!
-//! What the papers say of it: "Each node is equipped with two 2 GHz Xeon processors, 2 GB memory,
+//! The papers say of it: "Each node is equipped with two 2 GHz Xeon processors, 2 GB memory,
 //! and a 36.4 GB IBM 10 KRPM SCSI drive" (CP §3; CPEM §5 has 512 MB unless it says otherwise, and
 //! another drive that no experiment is said to use: all data sets fit on the first). "Each thread
-//! reads disk files in certain pattern and access private memory of 1 MB" (CP §3.1). What they
-//! don't say is chosen here, with its reason at the field, and may be said otherwise in an
+//! reads disk files in certain pattern and access private memory of 1 MB" (CP §3.1). The rest
+//! is chosen here, with its reason at the field, and may be said otherwise in an
 //! experiment's description.
 
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ pub(crate) struct Server {
     /// And for each KiB of it, nanoseconds: it is copied to the handler, who looks at it. Assumed:
     /// 500 MB/s for both together on a Xeon of 2003.
     pub(crate) cpu_ns_per_kib: u64,
-    /// What is read and counts, MiB. Before that as much is read as memory holds, and a task of
+    /// The reads that count, MiB. Before that as much is read as memory holds, and a task of
     /// each handler.
     pub(crate) measured_mib: u64,
 }
@@ -105,7 +105,7 @@ pub(crate) struct Benchmark {
     pub(crate) parameters: BTreeMap<String, String>,
 }
 
-/// What is run: every policy with every number of handlers on every benchmark.
+/// The runs: every policy with every number of handlers on every benchmark.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sweep {
@@ -120,11 +120,11 @@ pub(crate) struct Sweep {
     pub(crate) seeds: u32,
 }
 
-/// What an experiment on the server is told.
+/// The parameters of an experiment on the server.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Parameters {
-    /// What differs from the server of CP §3.
+    /// The differences from the server of CP §3.
     #[serde(default)]
     pub(crate) server: Server,
     pub(crate) sweep: Sweep,
@@ -165,7 +165,7 @@ impl Point {
         self.outcomes.iter().map(of).sum::<f64>() / self.outcomes.len().max(1) as f64
     }
 
-    /// What the application reads, 10^6 bytes a second.
+    /// The application's throughput, 10^6 bytes a second.
     pub(crate) fn throughput(&self) -> f64 {
         self.mean(|outcome| outcome.throughput_mb_s)
     }
@@ -335,7 +335,7 @@ impl Sweep {
     }
 }
 
-/// What every run gave, or why one of them gave nothing.
+/// The result of every run, or why one of them gave nothing.
 fn all<T>(results: Vec<Option<Result<T, Error>>>) -> Result<Vec<T>, Error> {
     results.into_iter().map(|result| result.unwrap_or(Err(Error::Stopped))).collect()
 }

@@ -1,7 +1,7 @@
 //! Two levels before a disk as in SCM §5.3: a client's cache, a network, a server's cache, a disk;
 //! and all combinations of policies at both, with and without labels.
 //!
-//! What the paper says: a two-level simulator over DiskSim, four algorithms "to work independently
+//! The paper says: a two-level simulator over DiskSim, four algorithms "to work independently
 //! at each level", a trace of several applications. Sizes of caches, network and disk it leaves to
 //! earlier papers; what is chosen here stands at the fields, with its reason, and may be said
 //! otherwise in an experiment's description.
@@ -170,7 +170,7 @@ impl Levels {
     }
 }
 
-/// What all runs gave.
+/// The outcomes of all runs.
 pub(crate) struct Runs {
     outcomes: BTreeMap<Case, Outcome>,
 }

@@ -181,7 +181,7 @@ impl Watch for Impatient {
     }
 }
 
-/// What was finished before the end is the same as without one, in order.
+/// The work finished before the end is the same as without one, in order.
 #[test]
 fn ended_early_it_leaves_what_is_finished() {
     let trace = skewed(150_000, 20_000, 4);

@@ -6,11 +6,11 @@
 
 use std::ops::Range;
 
-/// What is said of a request to the level below, or by the level above.
+/// The label of a request to the level below, or by the level above.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Label {
-    /// The bytes that readers wait for; empty for a pure prefetch. What lies beyond the request
-    /// does not count.
+    /// The bytes that readers wait for; empty for a pure prefetch. Bytes beyond the request
+    /// do not count.
     pub demand: Range<u64>,
     /// The bytes that readers have read since the request before of the same stream, out of what
     /// was there; empty if that is not known, or none.

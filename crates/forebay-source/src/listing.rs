@@ -24,7 +24,7 @@ pub struct Listed<'a> {
     pub told: Instant,
 }
 
-/// A name as it is packed, in 32 bytes. What is known of it otherwise is a byte of the text.
+/// A name as it is packed, in 32 bytes. A byte of the text holds the rest.
 #[derive(Clone, Debug)]
 struct Packed {
     /// Where that byte is; the name follows, and the tag.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// The owner of memory that [`Segments`] are pieces of, which holds it as long as it lives.
 pub trait Keeper: fmt::Debug + Send + Sync {}
 
-/// What keeps the memory of segments alive.
+/// The owner that keeps the memory of segments alive.
 #[derive(Debug)]
 enum Memory {
     Kept(#[allow(dead_code, reason = "held so that the mapping outlives its segments")] Arc<dyn Keeper>),

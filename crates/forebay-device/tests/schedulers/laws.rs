@@ -1,4 +1,4 @@
-//! What holds of every scheduler under any load, and what each is called.
+//! The laws of every scheduler under any load, and the name of each.
 
 use super::*;
 
@@ -95,7 +95,7 @@ fn run(queue: &mut dyn Queue, steps: &[Step], eager: bool) -> (Vec<(u64, u64)>, 
 }
 
 proptest! {
-    /// Whatever the load: everybody who is not cancelled is served once, and however seldom the
+    /// Under any load everybody who is not cancelled is served once, and however seldom the
     /// driver looks, the same way.
     #[test]
     fn everybody_is_served_once(steps in steps(), commands in 1u32..4) {

@@ -50,7 +50,7 @@ fn deadline_serves_who_is_due() {
     assert!((5..=12).contains(&place), "{place}: due after 5 ms, served within a batch of 4 ms");
 }
 
-/// Who reads on at once has the device for his slice of 100 ms: 600 reads of 166 µs.
+/// A reader who reads on at once has the device for his slice of 100 ms: 600 reads of 166 µs.
 #[test]
 fn cfq_gives_slices_to_who_reads_on() {
     let (order, Instant(end)) = readers(&mut arm(1, Cfq::default()), &[100_000; 4], 4800);
@@ -89,7 +89,7 @@ fn cfq_waits_for_a_while() {
     }
 }
 
-/// Who has exited is not waited for.
+/// A process that has exited is not waited for.
 #[test]
 fn cfq_does_not_wait_for_the_dead() {
     let mut queue = arm(1, Cfq::default());

@@ -29,7 +29,7 @@ struct Parameters {
     other: u32,
 }
 
-/// What was seen at a moment: frames of the scan's partition, of the indexes', of the default one;
+/// The sizes seen at a moment: frames of the scan's partition, of the indexes', of the default one;
 /// blocks of an index.
 struct Look {
     at: u64,

@@ -19,7 +19,7 @@ struct Parameters {
     judged: Vec<Judged>,
 }
 
-/// What is judged on a workload.
+/// The judgement of a workload.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Judged {
@@ -126,7 +126,7 @@ impl Judged {
     }
 }
 
-/// What is judged, its number, and more of it.
+/// The thing judged, its number, and more of it.
 struct Taken {
     what: String,
     value: f64,

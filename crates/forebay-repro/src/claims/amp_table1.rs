@@ -28,11 +28,11 @@ struct Tested {
     stream: Stream,
     /// The paper's R̄.
     recency: f64,
-    /// Who takes it for a loop in the paper.
+    /// The detectors that take it for a loop in the paper.
     loops: Vec<String>,
 }
 
-/// What came of all seeds.
+/// The outcome of all seeds.
 #[derive(Default)]
 struct Outcome {
     means: Vec<f64>,

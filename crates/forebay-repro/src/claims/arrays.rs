@@ -39,7 +39,7 @@ struct Sweep {
     seconds: f64,
     #[serde(default)]
     to_the_end: bool,
-    /// What of that is not counted.
+    /// The part of that which is not counted.
     warm_up: Option<f64>,
     /// How many times as short all of it is if a small part will do.
     #[serde(default = "ten")]
@@ -63,7 +63,7 @@ struct Varied {
     varies: BTreeMap<String, String>,
 }
 
-/// What formulas of a workload know.
+/// The names that formulas of a workload know.
 struct Moment {
     at: f64,
     seconds: f64,
@@ -110,13 +110,13 @@ impl Sweep {
     }
 }
 
-/// What came of a sweep.
+/// The outcome of a sweep.
 struct Ran {
     name: String,
     table: Table,
 }
 
-/// What came of all of them.
+/// The outcomes of all of them.
 struct Arrays(Vec<Ran>);
 
 pub(super) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {

@@ -101,7 +101,7 @@ impl Worth {
     }
 }
 
-/// What a part is worth that was tried nowhere.
+/// The worth of a part that was tried nowhere.
 static NOTHING: Ratio = Ratio { ground: String::new(), value: f64::NAN };
 
 /// A line a part, the grounds side by side.

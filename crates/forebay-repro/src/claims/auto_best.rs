@@ -45,7 +45,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     Ok(Finding::new(summary(ours), measures, charts))
 }
 
-/// What a policy measured on a ground, and what it read for that.
+/// A policy's figures on a ground, and its reads for that.
 fn shown(ground: &str, policy: &str, scores: &Scores) -> Vec<Measure> {
     let list = |of: &dyn Fn(&crate::ground::Score) -> f64| {
         let text = |score: &crate::ground::Score| format!("{}: {:.3}", score.at, of(score));

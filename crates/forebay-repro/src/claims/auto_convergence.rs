@@ -37,7 +37,7 @@ struct Case {
     /// At a time; 0: as many as there are programs.
     #[serde(default)]
     handlers: u32,
-    /// What is read, one after another.
+    /// The loads, one after another.
     loads: Vec<Load>,
     /// From this program on they begin later: with the second phase.
     #[serde(default)]

@@ -16,7 +16,7 @@ use forebay_sim::{processors, sweep};
 #[serde(deny_unknown_fields)]
 struct Parameters {
     policy: String,
-    /// What it must not be worse than.
+    /// The policies that it must not be worse than.
     over: Vec<String>,
     /// Each alone.
     devices: Vec<String>,
@@ -28,7 +28,7 @@ struct Parameters {
     loads: Vec<Load>,
 }
 
-/// What is read.
+/// The load.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Load {

@@ -71,7 +71,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     Ok(Finding::new(ours.join(", "), measures, charts))
 }
 
-/// What the parts of a mixture got under a policy.
+/// The shares of a mixture's parts under a policy.
 fn shown(ground: &Ground, policy: &str, scores: &Scores) -> Measure {
     let names: Vec<&str> = match &ground.on {
         Machine::Mixture(mixture) => mixture.components().collect(),

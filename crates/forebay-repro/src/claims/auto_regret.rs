@@ -18,7 +18,7 @@ struct Parameters {
     /// Their seeds are the run's and those after it.
     scenarios: u64,
     policy: String,
-    /// What it is measured against.
+    /// The presets it is measured against.
     presets: Vec<String>,
     /// The policy without one of its parts, to see which part it is.
     without: Vec<String>,
@@ -26,7 +26,7 @@ struct Parameters {
     worst: usize,
 }
 
-/// What became of a scenario.
+/// The outcome of a scenario.
 struct Trial {
     scenario: Scenario,
     own: Outcome,
@@ -150,7 +150,7 @@ fn figures(ours: f64, theirs: f64) -> String {
     }
 }
 
-/// What there is more of, as multiples, the largest first; what is the same is left out.
+/// The figures that are larger, as multiples, the largest first; what is the same is left out.
 fn differences(own: &Outcome, best: &Outcome) -> String {
     let block = own.bytes.max(1) as f64 / (own.hits + own.misses).max(1) as f64;
     let counts = |outcome: &Outcome| {
@@ -185,7 +185,7 @@ pub(crate) fn all_named<'a>(names: &'a [String], experiment: &Experiment) -> Res
     names.iter().map(|name| Ok(Named { name, policy: experiment.policy(name)? })).collect()
 }
 
-/// What every run gave, or why one of them gave nothing.
+/// The result of every run, or why one of them gave nothing.
 fn all<T>(results: Vec<Option<Result<T, Error>>>) -> Result<Vec<T>, Error> {
     results.into_iter().map(|result| result.unwrap_or(Err(Error::Stopped))).collect()
 }

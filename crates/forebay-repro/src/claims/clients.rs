@@ -79,7 +79,7 @@ impl Sweep {
     }
 }
 
-/// What came of them.
+/// The outcome of them.
 struct Clients {
     figures: Figures,
     first: String,

@@ -43,7 +43,7 @@ struct Point {
 struct Times {
     /// One over the other.
     ratio: f64,
-    /// What goes beyond twice the offline time, in switches a stream.
+    /// The excess over twice the offline time, in switches a stream.
     beyond: f64,
 }
 
@@ -129,7 +129,7 @@ fn simulated(point: &Point, policy: Policy, parameters: &Parameters, context: &C
     let streams = streams(model.capacity(), point.kib, parameters, context.seed);
     let offline = offline(point, &streams, context)?;
     let online = online(point, &streams, policy, parameters, context)?;
-    // What the offline strategy does not transfer in, it switches in.
+    // The offline strategy switches in the time in which it does not transfer.
     let transfer = |stream: &Stream| stream.bytes as f64 / cost.transfer_rate(stream.place).max(1) as f64;
     let switches = (offline - streams.iter().map(transfer).sum::<f64>()).max(f64::MIN_POSITIVE);
     Ok(Times { ratio: online / offline, beyond: (online - 2.0 * offline) / switches })

@@ -19,7 +19,7 @@ struct Parameters {
     run_bytes: u64,
 }
 
-/// What the depth is made of.
+/// The factors of the depth.
 #[derive(Clone, Copy)]
 struct Factors {
     switch_ms: f64,
@@ -73,7 +73,7 @@ fn by_curves(cost: &DeviceCost) -> Factors {
     }
 }
 
-/// What a user of the device would measure.
+/// The factors that a user of the device would measure.
 fn by_measuring(description: &Description, parameters: &Parameters, context: &Context<'_>) -> Result<Factors, Error> {
     let mut model = description.build(context.seed)?;
     let mut random = Random::new(context.seed);

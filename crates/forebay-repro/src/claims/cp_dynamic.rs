@@ -204,7 +204,7 @@ impl Follower {
     }
 }
 
-/// What is judged of a drive.
+/// The measures of a drive.
 fn judged(name: &str, of: &[(u32, &Follower)], experiment: &Experiment) -> Result<Vec<Measure>, Error> {
     let mut measures = Vec::new();
     let wrong = of.iter().map(|(_, run)| run.wrong()).fold(0.0, f64::max);

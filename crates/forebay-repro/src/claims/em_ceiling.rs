@@ -15,7 +15,7 @@ struct Parameters {
     server: Server,
     /// The first policy is the paper's; the others begin elsewhere.
     sweep: Sweep,
-    /// What part of a run, its end, the ceiling should have settled by.
+    /// The part of a run, its end, by which the ceiling should have settled.
     settled: f64,
     /// Seconds of an epoch.
     epoch_s: f64,
@@ -109,7 +109,7 @@ impl Walk {
         };
         let wrong = walk.windows(2).filter(|pair| is_wrong(pair)).count() as u32;
         let end = walk.last().map_or(0.0, |last| last.0);
-        // What it was when the settled part began counts as well.
+        // The ceiling when the settled part began counts as well.
         let from = walk.iter().rposition(|&(at, _)| at <= end * (1.0 - parameters.settled)).unwrap_or(0);
         let settled = walk[from..].iter().map(|&(_, blocks)| f64::from(blocks) / physical);
         let least = settled.clone().fold(f64::INFINITY, f64::min);

@@ -22,7 +22,7 @@ struct Parameters {
     run_ms: u64,
 }
 
-/// What a handler does after its prefetch. In the order in which their pages should go.
+/// The kinds of handler after their prefetch. In the order in which their pages should go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Exits,
@@ -106,7 +106,7 @@ fn run(name: &str, parameters: &Parameters, experiment: &Experiment) -> Result<(
             _ => {}
         }
     }
-    // Somebody else reads whole blocks here and there, as often as it takes.
+    // Another handler reads whole blocks here and there, as often as it takes.
     let blocks = 64 * frames;
     core.open(FILLER, blocks);
     for step in 0..16 * frames {

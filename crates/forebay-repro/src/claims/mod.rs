@@ -212,7 +212,7 @@ mod tests {
             let finding = run(&experiment(id).unwrap(), &context).unwrap();
             assert!(!finding.charts.is_empty() && !finding.ours.is_empty(), "{id}");
             let fails: Vec<_> = finding.measures.iter().filter(|m| m.verdict == Some(Verdict::Fails)).collect();
-            // What is claimed of many handlers is not so with few, what of full caches not of
+            // A claim on many handlers is not so with few, what of full caches not of
             // caches that fill, and what of rates not before these are known.
             let excused = id == "em-constrain" || id.starts_with("sac-") || shown.contains(&id);
             assert!(fails.is_empty() || excused, "{id}: {fails:?}");

@@ -22,7 +22,7 @@ struct Parameters {
     cases: Vec<Case>,
 }
 
-/// What runs on what, under which policies, and what is asked of that.
+/// The loads, machines and policies, and the questions asked of them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Case {

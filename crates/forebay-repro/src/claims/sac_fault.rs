@@ -220,7 +220,7 @@ impl Found<'_> {
         ])
     }
 
-    /// What the partitions are meant to have.
+    /// The sizes that the partitions are meant to have.
     fn sizes(&self, count: f64) -> Result<Chart, Error> {
         let samples = &self.outcome(&self.policies.eager, count)?.samples;
         let line = |name: String, of: &dyn Fn(&Sample) -> u32| Series {

@@ -22,7 +22,7 @@ struct Parameters {
     policies: Policies,
 }
 
-/// What is combined, and what stands out.
+/// The combinations, and those that stand out.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Policies {

@@ -40,7 +40,7 @@ pub(crate) struct Sheet {
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Entry {
-    /// What the names are called in formulas and texts of `measures`.
+    /// The word for the names in formulas and texts of `measures`.
     each: String,
     over: Vec<String>,
     measures: Vec<Entry>,
@@ -64,13 +64,13 @@ struct Drawn {
     #[serde(default)]
     logarithmic: bool,
     y: String,
-    /// What the names are called in `of`, the formula of a curve.
+    /// The word for the names in `of`, the formula of a curve.
     each: String,
     over: Vec<String>,
     of: String,
 }
 
-/// What machines ran.
+/// The columns of the machines' runs.
 pub(crate) trait Columns {
     /// A column by its name; nothing if there is none of that name.
     fn column(&self, name: &str, asked: &Asked<'_>) -> Option<Line>;
@@ -129,7 +129,7 @@ pub(crate) trait Names {
     }
 }
 
-/// What a formula comes to.
+/// The value of a formula.
 pub(crate) fn worked_out(formula: &Formula, names: &dyn Names) -> Result<Value, Wrong> {
     match formula {
         Formula::Number(number) => Ok(Value::Number(*number)),
@@ -147,7 +147,7 @@ pub(crate) fn worked_out(formula: &Formula, names: &dyn Names) -> Result<Value, 
 /// Figures that name figures, at most.
 const DEEPEST: u32 = 20;
 
-/// What is known at a place of a sheet.
+/// The names known at a place of a sheet.
 struct Scope<'a> {
     sheet: &'a Sheet,
     columns: &'a dyn Columns,
@@ -197,7 +197,7 @@ impl Scope<'_> {
         text::filled(text, |formula| self.value(formula))
     }
 
-    /// What a short name stands for.
+    /// The long name that a short name stands for.
     fn long<'b>(&'b self, name: &'b str) -> &'b str {
         self.sheet.names.get(name).map_or(name, String::as_str)
     }
@@ -213,7 +213,7 @@ impl Scope<'_> {
 }
 
 impl Experiment {
-    /// What its sheet makes of runs.
+    /// The finding that its sheet makes of runs.
     pub(crate) fn finding(&self, columns: &dyn Columns) -> Result<Finding, Error> {
         let sheet = self.sheet.as_ref().ok_or_else(|| self.wrong("it has no sheet"))?;
         let scope = Scope { sheet, columns, bound: BTreeMap::new(), depth: Cell::new(0) };

@@ -1,4 +1,4 @@
-//! What a formula comes to, and the functions that it may have.
+//! The value of a formula, and the functions that it may have.
 
 use super::Wrong;
 use super::formula::Operator;

@@ -1,4 +1,4 @@
-//! What can be computed by hand.
+//! The cases that can be computed by hand.
 
 use forebay_core::Instant;
 use forebay_device::network;

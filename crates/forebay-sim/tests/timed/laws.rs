@@ -1,4 +1,4 @@
-//! What must hold whatever is simulated.
+//! The laws that hold in every simulation.
 
 use forebay_core::{Action, Event, EventKind, Instant};
 use forebay_sim::Unwatched;

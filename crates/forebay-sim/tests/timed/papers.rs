@@ -1,4 +1,4 @@
-//! What the papers found, on the device that they found it on.
+//! The papers' findings, on the devices of the papers.
 
 use forebay_device::device;
 use forebay_device::random::Random;

@@ -51,7 +51,7 @@ fn reader(handler: u32, request: u64) -> Reader {
     Reader { handler, file: u64::from(handler), request }
 }
 
-/// What comes of readers side by side, each of which has a list of requests.
+/// The outcome of readers side by side, each of which has a list of requests.
 fn run(policy: &str, memory: u64, readers: &[Vec<Request>], warm_up: u64) -> Outcome {
     let most = readers.iter().map(Vec::len).max().unwrap_or(0);
     let requests = (0..most).flat_map(|nth| readers.iter().filter_map(move |reader| reader.get(nth).cloned()));
@@ -96,7 +96,7 @@ fn after_random_reads(then: &[Request]) -> f64 {
     before.throughput_mb_s / run("auto", 128 * MIB, &[then.to_vec()], 0).throughput_mb_s
 }
 
-/// What a stream does now outweighs what its program did: 1 MiB is read and 256 KiB are skipped,
+/// A stream's present reads outweigh what its program did: 1 MiB is read and 256 KiB are skipped,
 /// all is read in order, small steps are taken.
 #[test]
 fn who_has_read_at_random_may_take_steps() {
@@ -118,7 +118,7 @@ fn at_random(bytes: u64, request: u64, count: u64) -> (f64, f64) {
     (auto.device_bytes as f64 / auto.bytes as f64, none.seconds / auto.seconds)
 }
 
-/// What costs no more than a sixteenth of the time to the first byte is fetched with a miss, 64
+/// Data that cost no more than a sixteenth of the time to the first byte is fetched with a miss, 64
 /// KiB, and no more, whether or not memory has room for the file.
 #[test]
 fn random_reads_fetch_little_beside_what_is_read() {

@@ -31,7 +31,7 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     proptest::collection::vec(request, 1..60)
 }
 
-/// What each device is asked for, by a plain walk over the blocks of every fetch.
+/// The requests to each device, by a plain walk over the blocks of every fetch.
 #[derive(Default)]
 struct Naive {
     unit: u32,
@@ -113,7 +113,7 @@ fn a_read_over_all_devices_takes_as_long_as_one_device_does() {
     assert_eq!(whole.devices.iter().map(|device| device.bytes).collect::<Vec<_>>(), [4 * u64::from(READ); 4]);
 }
 
-/// What follows on a disk is adjacent there, in the next row: a file that is read from front to
+/// The next unit on a disk is adjacent there, in the next row: a file that is read from front to
 /// back is read so on every disk.
 #[test]
 fn rows_follow_each_other_on_a_disk() {

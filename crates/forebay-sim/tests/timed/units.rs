@@ -19,7 +19,7 @@ struct Fetches {
     prefetches: Vec<u32>,
     most: usize,
     reads: u64,
-    /// Who read, and how many were said to be gone.
+    /// The readers seen, and how many were said to be gone.
     readers: BTreeSet<u32>,
     gone: u32,
 }
@@ -92,7 +92,7 @@ fn what_nobody_needs_is_called_off_or_served() {
     let workload = Workload::load(&mut source).expect("requests");
     let mut setup = Setup { call_off: true, ..setup("aggressive", flat(2.0, 1), 6) };
     setup.levels[0].memory_bytes = 256 << 20;
-    // What was asked for first is served first, so that what a reader needs no more waits behind
+    // The first request is served first, so that what a reader needs no more waits behind
     // the others.
     setup.devices[0].scheduler = SchedulerKind::None;
     let with = crate::load::outcome(&setup, &workload);
