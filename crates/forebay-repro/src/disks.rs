@@ -256,7 +256,7 @@ mod tests {
         run(cases.iter().map(of).collect(), &traces, &experiment, &context).unwrap()
     }
 
-    /// What 16 KB on each of sixteen disks take without a cache: 16 · 16 KB in 5.30 + 3.00 + 0.82
+    /// The time of 16 KB on each of 16 disks without a cache: 16 · 16 KB in 5.30 + 3.00 + 0.82
     /// ms, or in the 15.2 + 8.59 + 23.7 ms of a disk of ten years (SAC Table 2), for which all
     /// others wait.
     #[test]

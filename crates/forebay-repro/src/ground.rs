@@ -1,6 +1,6 @@
 //! A paper's ground: its workload on its machine, described by a few words, and how well any policy
-//! does there, by the paper's own measure. What compares policies over several papers' grounds
-//! ([`auto_best`], [`auto_ablation`]) runs these.
+//! does there, by the paper's own measure. Claims on policies over several papers' grounds
+//! ([`auto_best`], [`auto_ablation`]) run these.
 //!
 //! [`auto_best`]: crate::claims::auto_best
 //! [`auto_ablation`]: crate::claims::auto_ablation
@@ -137,7 +137,7 @@ pub(crate) struct Score {
     pub(crate) at: f64,
     /// By the ground's measure.
     pub(crate) value: f64,
-    /// What the devices read, of what readers got; and the mean size of their requests, 10^3 bytes.
+    /// The devices' reads to the readers' bytes; and the mean size of their requests, 10^3 bytes.
     /// Not numbers where there is no time.
     pub(crate) read: f64,
     pub(crate) request_kb: f64,

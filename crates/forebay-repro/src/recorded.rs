@@ -92,7 +92,7 @@ impl Recorded {
         &self.requests
     }
 
-    /// What one reader takes who asks for all of it in its order, policy by policy, with memory for
+    /// The time of a reader who asks for all of it in its order, policy by policy, with memory for
     /// these shares of the distinct pages, on a server's drive.
     pub(crate) fn timed(
         &self,
@@ -102,7 +102,7 @@ impl Recorded {
         job: Job<'_>,
     ) -> Result<Vec<timed::Outcome>, Error> {
         let Job { experiment, context } = job;
-        // Who asked is left out: where a process waits for another, a loop of so many at a time
+        // The asker is left out: where a process waits for another, a loop of so many at a time
         // would run them side by side.
         let requests = self.requests.iter().map(|request| Request { handler: 0, ..*request }).collect();
         let workload = Workload::load(&mut Memory::new(requests, self.shape))?;

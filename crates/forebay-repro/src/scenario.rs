@@ -324,7 +324,7 @@ impl Scenario {
         self.kind == Kind::Programs && self.parts.iter().any(|part| part.think_ns > 0)
     }
 
-    /// What is compared, in seconds: the time that the work takes; where readers think, what a read
+    /// The figure, in seconds: the time that the work takes; where readers think, that which a read
     /// takes, the call and the copy included.
     pub(crate) fn figure(&self, outcome: &Outcome) -> f64 {
         if !self.thinks() {

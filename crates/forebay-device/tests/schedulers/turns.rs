@@ -62,7 +62,7 @@ fn cfq_gives_slices_to_who_reads_on() {
     assert!(end < 4800 * 166_000 + 50 * MS, "{end}");
 }
 
-/// Who thinks for longer than 8 ms is soon not waited for any more, and then all go to the device
+/// A reader who thinks for over 8 ms is soon not waited for any more, and then all go to the device
 /// in the order of places.
 #[test]
 fn cfq_does_not_wait_for_who_thinks() {

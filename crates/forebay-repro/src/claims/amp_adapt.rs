@@ -60,7 +60,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
 
 /// How partitions went.
 struct Course {
-    /// Of what the indexes, and the scan, would like to have, what they have in the end.
+    /// The shares of their wishes that the indexes, and the scan, have in the end.
     held: f64,
     scan: f64,
     /// Once they are known, how closely the indexes' partitions follow, by how many times these

@@ -191,7 +191,7 @@ fn phases<'a>(samples: &'a [Sample], moments: &'a [f64]) -> impl Iterator<Item =
 }
 
 impl Phase<'_> {
-    /// What had been fetched, in caches, and how many seconds had gone by when readers got nine
+    /// The data fetched, in caches, and the seconds gone by when readers got nine
     /// tenths of the steady figure: over the next few samples, and over all that is left.
     fn settled(&self, capacity: u64, smoothed: usize) -> (f64, f64) {
         let enough = |samples: &[Sample]| rate(samples) >= 0.9 * self.steady;

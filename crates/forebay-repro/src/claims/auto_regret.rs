@@ -119,7 +119,7 @@ fn finding(trials: &[Trial], reasons: &[String], policy: &str, experiment: &Expe
     Ok(Finding::new(text, measures, vec![chart]))
 }
 
-/// What differs between a run and the best one, and which part of the policy makes the difference.
+/// The differences between a run and the best one, and the part of the policy behind them.
 fn explain(trial: &Trial, without: &[Named<'_>], context: &Context<'_>) -> Result<String, Error> {
     let Trial { scenario, own, best: (name, best) } = trial;
     let workload = scenario.workload()?;

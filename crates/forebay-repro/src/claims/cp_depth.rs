@@ -63,7 +63,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     Ok(Finding::new(ours, measures, vec![depths(&cost)]))
 }
 
-/// What policies are told: the curves at the mean distance, the rate averaged over the device.
+/// The policies' view: the curves at the mean distance, the rate averaged over the device.
 fn by_curves(cost: &DeviceCost) -> Factors {
     let ends = cost.zones.iter().skip(1).map(|zone| zone.0).chain([cost.capacity]);
     let weighted = cost.zones.iter().zip(ends).map(|(&(from, rate), to)| to.saturating_sub(from) as f64 * rate as f64);

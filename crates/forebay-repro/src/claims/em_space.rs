@@ -66,7 +66,7 @@ fn percent(share: f64) -> String {
     format!("{:.3} %", share * 100.0)
 }
 
-/// What is kept once memory is full of what many handlers have prefetched and not read.
+/// The space kept once memory is full of pages that many handlers prefetched and did not read.
 fn space(parameters: &Parameters, kib: u32, experiment: &Experiment) -> Result<Space, Error> {
     let block_bytes = kib << 10;
     let frames = ((parameters.memory_mib << 20) / u64::from(block_bytes)) as u32;

@@ -212,8 +212,8 @@ mod tests {
             let finding = run(&experiment(id).unwrap(), &context).unwrap();
             assert!(!finding.charts.is_empty() && !finding.ours.is_empty(), "{id}");
             let fails: Vec<_> = finding.measures.iter().filter(|m| m.verdict == Some(Verdict::Fails)).collect();
-            // A claim on many handlers is not so with few, what of full caches not of
-            // caches that fill, and what of rates not before these are known.
+            // A claim on many handlers is not so with few, one on full caches not on
+            // caches that fill, and one on rates not before these are known.
             let excused = id == "em-constrain" || id.starts_with("sac-") || shown.contains(&id);
             assert!(fails.is_empty() || excused, "{id}: {fails:?}");
         }

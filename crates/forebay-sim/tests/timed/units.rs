@@ -1,4 +1,4 @@
-//! What the papers' servers and kernels do: a read is copied page by page, at a price, nothing is
+//! The papers' servers and kernels: a read is copied page by page, at a price, nothing is
 //! called off, a file that is closed is forgotten; and processes of a pool keep their names.
 
 use std::collections::BTreeSet;
