@@ -118,7 +118,7 @@ fn at_random(bytes: u64, request: u64, count: u64) -> (f64, f64) {
     (auto.device_bytes as f64 / auto.bytes as f64, none.seconds / auto.seconds)
 }
 
-/// Data that costs no more than a sixteenth of the time to the first byte is fetched with a miss, 64
+/// Data costing no more than a sixteenth of the time to the first byte is fetched with a miss, 64
 /// KiB, and no more, whether or not memory has room for the file.
 #[test]
 fn random_reads_fetch_little_beside_what_is_read() {
