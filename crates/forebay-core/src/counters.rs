@@ -24,6 +24,17 @@ pub struct Counters {
     pub thrashed: u64,
     /// Prefetched blocks that the device was spared, since no reader needed them any more.
     pub called_off: u64,
+    /// Prefetched blocks that a told list names: fetched for it, or kept for it before anybody read
+    /// them. They are counted among the
+    /// others, too, as are the next two.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub hinted: u64,
+    /// Of these: used or late.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub hints_used: u64,
+    /// Of these: wasted.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub hints_wasted: u64,
     /// Blocks that arrived.
     pub fetched: u64,
     /// Fetches that were asked for, called off or not.
@@ -55,6 +66,9 @@ impl AddAssign for Counters {
         self.wasted += other.wasted;
         self.thrashed += other.thrashed;
         self.called_off += other.called_off;
+        self.hinted += other.hinted;
+        self.hints_used += other.hints_used;
+        self.hints_wasted += other.hints_wasted;
         self.fetched += other.fetched;
         self.fetches += other.fetches;
         self.failures += other.failures;

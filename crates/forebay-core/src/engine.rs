@@ -9,15 +9,17 @@
 //!           ├ 3 under way     wait for that fetch too
 //!           └   absent        a free frame, else 6 a victim; part of a new fetch
 //!        4 stream: found by position and moved on, or begun
-//!        5 prefetch: the policy's plan, joined to the demand where they touch
+//!        5 prefetch: the policy's plan, joined to the demand where they touch; for a read that a
+//!          list names (`tell`): what the list names next, instead of both
 //!        7 Ready at once, or when the last fetch that it waits for has arrived
 //! ```
 //!
-//! These steps are the files `admit`, `ahead`, `fetch` and `release`, which have no state. That is
+//! These steps are the files `admit`, `ahead`, `tell`, `fetch` and `release`, which have no state. That is
 //! in rooms, each of which alone touches its fields and knows at most the rooms below it:
 //!
 //! ```text
 //!   requests     reads and fetches: who waits for which, and who for frames
+//!   told         lists: what readers said that they will read, in order
 //!   lookahead    streams and the prefetcher: whose a read is, what is wanted next
 //!   memory       frames: where blocks are, who may keep them, whose frame goes
 //!   storage      files and devices: where blocks lie, what it takes to go there
@@ -40,6 +42,8 @@ mod requests;
 mod runs;
 mod setup;
 mod storage;
+mod tell;
+mod told;
 
 use alloc::vec::Vec;
 
@@ -49,6 +53,7 @@ use memory::Memory;
 use requests::Requests;
 use runs::Runs;
 use storage::Storage;
+use told::Told;
 
 use crate::event::{Action, Actions, Event, EventKind};
 use crate::index::Index;
@@ -58,6 +63,7 @@ use crate::types::{Caller, Instant, ReadId};
 
 pub use interface::Core;
 pub use setup::{Programs, Referenced, Seats, Setup};
+pub use told::ToldList;
 
 /// The errno of a read whose file the core does not know (EBADF).
 const UNKNOWN_FILE: i32 = 9;
@@ -74,6 +80,8 @@ pub struct Engine<R, I> {
     memory: Memory<R, I>,
     /// Streams and the prefetcher: the blocks that are wanted next.
     lookahead: Lookahead,
+    /// What readers said that they will read.
+    told: Told,
     /// Reads and fetches, and who waits for which.
     requests: Requests,
     /// The hits that need no step of this.
@@ -104,6 +112,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             short_cut,
             memory,
             lookahead,
+            told: Told::new(setup.frames),
             requests: Requests::default(),
             now: Instant(0),
             runs: Runs::default(),
@@ -113,7 +122,15 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     fn handle_one(&mut self, event: Event, out: &mut Actions) {
         self.now = event.at;
-        match event.kind {
+        self.hear(event.kind, out);
+        // What lies side by side is told piece by piece, and fetched at once.
+        if self.told.is_any() && !matches!(event.kind, EventKind::Told { .. }) {
+            self.fetch_told(out);
+        }
+    }
+
+    fn hear(&mut self, kind: EventKind, out: &mut Actions) {
+        match kind {
             EventKind::Read { read, handler, context, file, offset, len } => {
                 let caller = Caller { handler, context };
                 match self.storage.begins_read(file, offset, len, self.longest_read()) {
@@ -146,6 +163,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.lookahead.exited(handler);
                 self.memory.unread().exited(handler);
             }
+            EventKind::Told { .. } | EventKind::Untold { .. } => self.hear_of_list(kind),
             of_file => self.hear_of_file(of_file, out),
         }
     }

@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use crate::hint::Hint;
-use crate::types::{ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, IoId, ReadId};
+use crate::types::{ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, IoId, ReadId, ToldId};
 
 /// Something that happened, and when. Events reach the core in the order of `at`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -142,6 +142,23 @@ pub enum EventKind {
         /// The handler.
         handler: HandlerId,
     },
+    /// A list names blocks of a file, behind those that it names already: its readers will want
+    /// them in that order. The core looks ahead for them instead of for their streams. The driver
+    /// tells as much of a list as there is room for ([`Core::told_room`](crate::Core::told_room)),
+    /// and more as its readers go on. Behind the last of several extents it sends a
+    /// [`Tick`](Self::Tick): then it is looked which of them are fetched. Of a file that the core does not know
+    /// nothing is told.
+    Told {
+        /// The list. The first extent begins it.
+        list: ToldId,
+        /// The blocks.
+        extent: Extent,
+    },
+    /// A list is over: nobody follows it any more, or another order replaces it.
+    Untold {
+        /// The list.
+        list: ToldId,
+    },
     /// The moment that [`Core::deadline`](crate::Core::deadline) asked for has come.
     Tick,
 }
@@ -156,6 +173,8 @@ pub enum Cause {
     Mixed,
     /// No reader waits for it yet.
     Prefetch,
+    /// No reader waits for it yet, and a told list names it.
+    Hint,
 }
 
 /// The error of a fetch that failed because it was called off (ECANCELED).

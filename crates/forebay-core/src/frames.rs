@@ -29,8 +29,12 @@ pub const FETCHING: ListId = ListId(1);
 pub const NO_GHOST: ListId = ListId(2);
 /// Prefetched, unreferenced frames, where there is a prefetch cache.
 pub const UNREAD: ListId = ListId(3);
+/// Frames that are kept for told lists: fetched for them and unread, or read and to be read again.
+pub const TOLD: ListId = ListId(4);
+/// Frames that told lists have no more use for: these are spent before others.
+pub const SPENT: ListId = ListId(5);
 /// The first list that a replacement policy may own.
-pub const FIRST_POLICY_LIST: u8 = 4;
+pub const FIRST_POLICY_LIST: u8 = 6;
 
 /// Flags of a frame, as bits.
 pub mod flag {

@@ -28,6 +28,8 @@ pub struct Fetch {
     /// For a pure prefetch: how many blocks readers want of the read that first waits for its first
     /// block. Zero before.
     pub awaited: u32,
+    /// Whether a told list names it.
+    pub told: bool,
     waiters: u32,
 }
 
@@ -42,8 +44,15 @@ impl Fetch {
         handler: HandlerId,
         device: DeviceId,
     ) -> Fetch {
-        let (wanted, called_off, awaited) = (None, false, 0);
-        Fetch { extent, demand, stream, handler, device, issued: at, wanted, called_off, awaited, waiters: END }
+        let (wanted, called_off, awaited, told) = (None, false, 0, false);
+        Fetch { extent, demand, stream, handler, device, issued: at, wanted, called_off, awaited, told, waiters: END }
+    }
+}
+
+impl Fetch {
+    /// Whether it brings what a told list names before anybody reads it.
+    pub fn is_hint(&self) -> bool {
+        self.stream == StreamId::TOLD
     }
 }
 
@@ -132,11 +141,13 @@ impl InFlight {
         self.fetches.entries.get(io.index())?.as_ref()
     }
 
-    /// Marks the fetches of `file` that no read waits for as called off and tells `each` of those
-    /// that were not yet, in the order of their numbers. Walks over all fetches under way.
+    /// Marks the fetches of `file` that no read waits for as called off, those for told lists apart,
+    /// and tells `each` of those that were not yet, in the order of their numbers. Walks over all fetches under way.
     pub fn call_off(&mut self, file: FileId, mut each: impl FnMut(IoId)) {
         for (number, entry) in self.fetches.entries.iter_mut().enumerate() {
-            let idle = |fetch: &&mut Fetch| fetch.extent.file == file && fetch.waiters == END && !fetch.called_off;
+            let idle = |fetch: &&mut Fetch| {
+                fetch.extent.file == file && fetch.waiters == END && !fetch.called_off && !fetch.told
+            };
             if let Some(fetch) = entry.as_mut().filter(idle) {
                 fetch.called_off = true;
                 each(IoId(number as u32));

@@ -41,10 +41,10 @@ pub mod walk;
 
 pub use counters::Counters;
 pub use device::DeviceCost;
-pub use engine::{Core, Engine, Referenced, Setup};
+pub use engine::{Core, Engine, Referenced, Setup, ToldList};
 pub use event::{Action, Actions, CALLED_OFF, Cause, Event, EventKind};
 pub use hint::{Hint, Learnt, Pattern, Rhythm, Usual};
 pub use presets::{Policy, UnknownPolicy};
 pub use types::{
-    BlockKey, Caller, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, IoId, ReadId, StreamId,
+    BlockKey, Caller, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, IoId, ReadId, StreamId, ToldId,
 };

@@ -74,6 +74,11 @@ id!(
     u32
 );
 id!(
+    /// A told list, chosen by the driver.
+    ToldId,
+    u32
+);
+id!(
     /// A frame with a buffer, counted from zero: the driver's buffer number.
     FrameId,
     u32
@@ -82,6 +87,8 @@ id!(
 impl StreamId {
     /// No stream: the owner of a frame that was not prefetched.
     pub const NONE: StreamId = StreamId(u32::MAX);
+    /// No stream, but a told list: the owner of a frame that was fetched for one.
+    pub const TOLD: StreamId = StreamId(u32::MAX - 1);
 }
 
 /// A block's name: its file and its number within the file.

@@ -161,6 +161,13 @@ pub(crate) struct Time {
     #[arg(long, requires = "device")]
     pub(crate) no_call_off: bool,
 
+    /// Handlers tell the cache beforehand what they will read
+    ///
+    /// Each task is a told list; with --pool all tasks are one. So the gain of a told list on a
+    /// trace is known before a reader is changed. Example: `--told`
+    #[arg(long, requires = "device", conflicts_with = "open")]
+    pub(crate) told: bool,
+
     /// The scheduler of a device; may be given several times
     ///
     /// It orders the requests that wait: none, elevator, anticipatory, deadline or cfq. Example:

@@ -18,6 +18,8 @@ pub struct Device {
     pub seek_distance: u64,
     /// Fetches under way.
     pub under_way: u32,
+    /// Of these: for told lists.
+    pub told_under_way: u32,
     /// Frames that hold its blocks or are being filled with them.
     pub frames: u32,
     /// The fate of its blocks.
@@ -43,6 +45,7 @@ impl Device {
             seek_distance: cost.mean_distance(),
             cost,
             under_way: 0,
+            told_under_way: 0,
             frames: 0,
             counters: Counters::default(),
             lead_time: 0,

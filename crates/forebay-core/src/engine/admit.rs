@@ -3,6 +3,7 @@
 //! to go.
 
 use super::memory::{Found, Room};
+use super::tell::For;
 use super::{Engine, MAX_READ_BYTES};
 use crate::event::{Action, Actions};
 use crate::frames::Slot;
@@ -11,7 +12,7 @@ use crate::index::Index;
 use crate::inflight::Read;
 use crate::replacement::{Class, Replacement};
 use crate::seams::Access;
-use crate::types::{BlockKey, Caller, DeviceId, Extent, ReadId, StreamId};
+use crate::types::{BlockKey, Caller, DeviceId, Extent, IoId, ReadId, StreamId};
 
 /// The findings of a read on its way through its blocks.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,6 +23,8 @@ pub(super) struct Met {
     pub(super) missed: Option<u32>,
     /// Where blocks of the read's context go, if contexts have partitions.
     pub(super) access: Option<Access>,
+    /// Whether a told list names the read.
+    pub(super) told: bool,
 }
 
 impl<R: Replacement, I: Index> Engine<R, I> {
@@ -58,9 +61,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         self.requests.admits(id);
         self.runs.clear();
-        let met = self.refer(id, &read, out);
-        let stream = self.look_ahead(&read, met, out);
-        self.issue(id, &read, stream, out);
+        let told = self.told.is_any() && self.is_told(read.extent, read.handler);
+        let met = self.refer(id, &read, told, out);
+        // A list knows better than any stream.
+        let stream = if told { StreamId::NONE } else { self.look_ahead(&read, met, out) };
+        self.issue(id, &read, stream, told, out);
         if self.requests.waits(id, stream) {
             self.lookahead.waits(stream);
         } else {
@@ -71,8 +76,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// Refers to every block of a read that is held. Absent ones get a frame and are collected in
     /// `runs`.
-    fn refer(&mut self, id: ReadId, read: &Read, out: &mut Actions) -> Met {
-        let mut met = Met::default();
+    fn refer(&mut self, id: ReadId, read: &Read, told: bool, out: &mut Actions) -> Met {
+        let mut met = Met { told, ..Met::default() };
         let Some(home) = self.storage.file(read.extent.file).map(|file| file.home()) else { return met };
         let wanted = read.label().demand;
         let caller = Caller { handler: read.handler, context: read.context };
@@ -83,24 +88,19 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             match self.memory.look_up(key) {
                 Found::Resident(slot) => {
                     self.storage.counters(device).hits += 1;
-                    let stream = self.refer_resident(slot, device, wanted.has(key.block()), met.access);
+                    let stream = self.refer_resident(slot, device, wanted.has(key.block()), &met);
                     met.stream = stream.or(met.stream);
                 }
                 Found::UnderWay(slot, io) => {
-                    if self.memory.joins(slot, device, met.access) {
-                        self.storage.counters(device).late += 1;
-                        met.stream = self.requests.awaits(io, key.block(), wanted);
-                        self.lookahead.feed_back(met.stream, |feedback| feedback.late += 1);
-                    } else {
-                        self.storage.counters(device).joined += 1;
-                    }
+                    self.join(slot, io, device, wanted, &mut met);
                     self.requests.waits_for(id, io, self.now);
                 }
                 Found::Absent => {
                     self.storage.counters(device).misses += 1;
-                    self.learn_from_miss(key, device, met.stream);
+                    let again = self.learn_from_miss(key, device, met.stream) == Some(Was::Referenced);
+                    let whose = if told { For::List } else { For::Others { again } };
                     let class = self.memory.class_of_missed(key, device, met.access);
-                    if let Some(slot) = self.assign(key, class, out) {
+                    if let Some(slot) = self.assign(key, class, whose, out) {
                         self.memory.pin(slot);
                         self.runs.append(key, home.begins_unit(key.block()));
                     }
@@ -121,14 +121,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// Refers to a resident frame. Says which stream had brought or expected it, if this is the
     /// first reference since.
-    fn refer_resident(
-        &mut self,
-        slot: Slot,
-        device: DeviceId,
-        wanted: bool,
-        access: Option<Access>,
-    ) -> Option<StreamId> {
-        let first = self.memory.refer(slot, device, wanted, access)?;
+    fn refer_resident(&mut self, slot: Slot, device: DeviceId, wanted: bool, met: &Met) -> Option<StreamId> {
+        if self.memory.is_lists(slot) {
+            self.refer_lists(slot, device, met);
+            return None;
+        }
+        let first = self.memory.refer(slot, device, wanted, met.access)?;
         if first.used {
             self.storage.counters(device).used += 1;
             self.lookahead.feed_back(Some(first.stream), |feedback| feedback.used += 1);
@@ -137,20 +135,52 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         Some(first.stream)
     }
 
-    /// A miss on a block that went a short while ago is thrashing if nobody had read it then.
-    fn learn_from_miss(&mut self, key: BlockKey, device: DeviceId, stream: Option<StreamId>) {
-        if self.memory.unread().missed(key) == Some(Was::Unread) {
+    /// A read refers to a frame that is under way, and will wait for it.
+    fn join(&mut self, slot: Slot, io: IoId, device: DeviceId, wanted: Extent, met: &mut Met) {
+        let key = self.memory.frames().key(slot);
+        let told = self.requests.is_told_ahead(io);
+        if !self.memory.joins(slot, device, met.access, told) {
+            self.storage.counters(device).joined += 1;
+            return;
+        }
+        self.storage.counters(device).late += 1;
+        if told {
+            self.storage.counters(device).hints_used += 1;
+            self.is_told_no_longer(key, false);
+            return;
+        }
+        met.stream = self.requests.awaits(io, key.block(), wanted);
+        self.lookahead.feed_back(met.stream, |feedback| feedback.late += 1);
+    }
+
+    /// A miss on a block that went a short while ago is thrashing if nobody had read it then. Says
+    /// what it was then.
+    fn learn_from_miss(&mut self, key: BlockKey, device: DeviceId, stream: Option<StreamId>) -> Option<Was> {
+        let was = self.memory.unread().missed(key);
+        if was == Some(Was::Unread) {
             self.storage.counters(device).thrashed += 1;
             self.lookahead.feed_back(stream, |feedback| feedback.thrashed += 1);
         }
+        was
     }
 
     /// Gives an absent block a frame in the list of those being fetched. `None` if every frame is
-    /// held.
-    pub(super) fn assign(&mut self, key: BlockKey, class: Class, out: &mut Actions) -> Option<Slot> {
+    /// held. Frames of told lists may have to make room.
+    pub(super) fn assign(&mut self, key: BlockKey, class: Class, whose: For, out: &mut Actions) -> Option<Slot> {
+        if self.memory.lists_have() > 0 {
+            self.lists_make_room(whose, out);
+        }
+        self.assign_room(key, class, out)
+    }
+
+    /// The same, where told lists have given what they have to give.
+    pub(super) fn assign_room(&mut self, key: BlockKey, class: Class, out: &mut Actions) -> Option<Slot> {
         let sharers = self.lookahead.sharers(&self.memory, &self.storage);
-        if let Room::GivenUp(slot) = self.memory.make_room(key, class, &self.storage, sharers, self.now)? {
-            self.gives_up(slot, out);
+        match self.memory.make_room(key, class, &self.storage, sharers, self.now) {
+            Some(Room::GivenUp(slot)) => self.gives_up(slot, out),
+            Some(Room::Free) => {}
+            None if self.lists_give(0, out) => {}
+            None => return None,
         }
         let slot = self.memory.assign(key, class)?;
         self.storage.takes_frame(key);
@@ -178,6 +208,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.memory.unread().went(gone.key, if gone.unused { Was::Unread } else { Was::Referenced });
         if gone.unused {
             self.storage.counters(device).wasted += 1;
+            self.storage.counters(device).hints_wasted += u64::from(gone.owner == StreamId::TOLD);
             self.learn_of_gap(gone.key, gone.owner, false);
             self.lookahead.went_unread(gone.key, gone.owner);
         }

@@ -22,12 +22,16 @@
 use super::Engine;
 use super::admit::Met;
 use super::lookahead::{Followed, Turn};
+use super::tell::For;
 use crate::event::Actions;
 use crate::index::Index;
 use crate::inflight::Read;
 use crate::replacement::Replacement;
 use crate::seams::{Access, Near, Plan};
 use crate::types::{BlockKey, Extent, FileId, StreamId};
+
+/// What is fetched for streams is not for lists.
+const OTHERS: For = For::Others { again: false };
 
 /// For whom something is fetched ahead.
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +160,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         let device = self.storage.device_of(key).unwrap_or_default();
         let class = self.memory.class_of_prefetched(key, device, ahead.access);
-        let Some(slot) = self.assign(key, class, out) else { return false };
+        let Some(slot) = self.assign(key, class, OTHERS, out) else { return false };
         self.memory.is_ahead(slot);
         self.storage.counters(device).prefetched += 1;
         self.runs.append_to_piece(key, self.storage.begins_unit(key), apart);
@@ -178,7 +182,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             }
             let device = self.storage.device_of(key).unwrap_or_default();
             let class = self.memory.class_of_prefetched(key, device, ahead.access);
-            if self.assign(key, class, out).is_none() {
+            if self.assign(key, class, OTHERS, out).is_none() {
                 return false;
             }
             self.runs.append_to_piece(key, self.storage.begins_unit(key), apart);

@@ -13,7 +13,7 @@ use crate::types::{Extent, FileId, IoId, ReadId, StreamId};
 
 impl<R: Replacement, I: Index> Engine<R, I> {
     /// Issues a fetch for each of `runs`; the read waits for those that have a part of it.
-    pub(super) fn issue(&mut self, id: ReadId, read: &Read, stream: StreamId, out: &mut Actions) {
+    pub(super) fn issue(&mut self, id: ReadId, read: &Read, stream: StreamId, told: bool, out: &mut Actions) {
         let runs = mem::take(&mut self.runs);
         let label = read.label();
         for &extent in runs.as_slice() {
@@ -21,7 +21,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             // it has pinned.
             let pinned = extent.keys().take_while(|&key| self.memory.is_pinned(key)).count() as u32;
             let demand = label.demanded(Extent { len: pinned, ..extent });
-            let Some(io) = self.start(extent, demand, stream, out) else { continue };
+            let Some(io) = self.start(extent, demand, stream, told, out) else { continue };
             if pinned > 0 {
                 self.requests.waits_for(id, io, self.now);
             }
@@ -31,20 +31,38 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// Hands a fetch to the driver. Its frames are assigned already and learn which fetch fills
     /// them.
-    fn start(&mut self, extent: Extent, demand: Extent, stream: StreamId, out: &mut Actions) -> Option<IoId> {
+    fn start(
+        &mut self,
+        extent: Extent,
+        demand: Extent,
+        stream: StreamId,
+        told: bool,
+        out: &mut Actions,
+    ) -> Option<IoId> {
         let at = self.now;
         let device = self.storage.issues(at, extent, stream, !demand.is_empty())?;
         let (handler, hits) = self.lookahead.asks_below(stream, extent.file, demand);
-        let io = self.requests.issues(Fetch::new(at, extent, demand, stream, handler, device));
+        let mut fetch = Fetch::new(at, extent, demand, stream, handler, device);
+        fetch.told = told;
+        let io = self.requests.issues(fetch);
         self.memory.are_filled_by(extent, io);
-        self.memory.unread().fetches(handler, at);
+        if !fetch.is_hint() {
+            self.memory.unread().fetches(handler, at);
+        }
         let cause = match demand.len {
+            0 if fetch.is_hint() => Cause::Hint,
             0 => Cause::Prefetch,
             len if len == extent.len => Cause::Demand,
             _ => Cause::Mixed,
         };
         out.push(Action::Fetch { io, extent, cause, demand, hits, device });
         Some(io)
+    }
+
+    /// Fetches what a list names.
+    pub(super) fn start_told(&mut self, extent: Extent, out: &mut Actions) {
+        let nothing = Extent { len: 0, ..extent };
+        self.start(extent, nothing, StreamId::TOLD, true, out);
     }
 
     /// Asks for what is under way for `file` and nobody waits for not to be brought after all.
@@ -124,13 +142,18 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             if self.memory.is_pinned(key) {
                 runs.append(key, false);
             } else if let Some(slot) = self.memory.resident(key) {
-                self.memory.does_not_come(slot, old.stream);
+                if old.is_hint() && self.memory.does_not_come(slot, old) {
+                    self.is_told_no_longer(key, true);
+                } else if !old.is_hint() {
+                    self.memory.does_not_come(slot, old);
+                }
                 self.book_release(slot, out);
             }
         }
+        let stream = if old.is_hint() { StreamId::NONE } else { old.stream };
         let runs = runs.as_slice().iter();
         let anew: Vec<(IoId, Extent)> =
-            runs.filter_map(|&run| Some((self.start(run, run, old.stream, out)?, run))).collect();
+            runs.filter_map(|&run| Some((self.start(run, run, stream, old.told, out)?, run))).collect();
         for &id in waiters {
             self.requests.waits_anew(id, &anew, self.now);
         }
@@ -143,6 +166,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         for key in extent.keys() {
             let Some(slot) = self.memory.resident(key) else { continue };
             self.memory.costs(slot, fetch.device, block_cost);
+            if (fetch.told || self.told.is_any()) && self.settles_for_list(slot, key, fetch) {
+                continue;
+            }
             if self.lookahead.needs().gaps && self.memory.is_nobodys(slot) {
                 self.memory.passes_over(slot, &self.storage);
                 if let Some(device) = self.storage.device_of(key) {
@@ -152,7 +178,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.memory.settles(slot, fetch);
             }
         }
-        self.memory.unread().fetched(fetch.handler);
+        if !fetch.is_hint() {
+            self.memory.unread().fetched(fetch.handler);
+        }
         self.storage.counters(fetch.device).fetched += u64::from(extent.len);
     }
 

@@ -3,8 +3,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::Engine;
 use super::hit::ShortCut;
+use super::{Engine, ToldList};
 use crate::counters::Counters;
 use crate::devices::Device;
 use crate::event::{Actions, Event};
@@ -15,7 +15,7 @@ use crate::partition::Callers;
 use crate::replacement::Replacement;
 use crate::seams::{By, Divider, Reclaimer};
 use crate::stream::Streams;
-use crate::types::{BlockKey, Caller, ContextId, DeviceId, FileId, FrameId, HandlerId, Instant};
+use crate::types::{BlockKey, Caller, ContextId, DeviceId, FileId, FrameId, HandlerId, Instant, ToldId};
 
 /// The policy core behind one interface, whatever its replacement and index are.
 pub trait Core: Send {
@@ -68,6 +68,11 @@ pub trait Core: Send {
     /// Appends handlers whose running and exiting matters, at most so many, in the order of their
     /// numbers behind `after`; none that exited.
     fn handlers_in_question(&self, after: HandlerId, most: usize, out: &mut Vec<HandlerId>);
+    /// How many items more a told list may have: for each extent that it is
+    /// [told](crate::EventKind::Told) one, and one more for each 64 blocks.
+    fn told_room(&self, list: ToldId) -> u32;
+    /// The told lists, in the order of their numbers.
+    fn told_lists(&self) -> Vec<ToldList>;
     /// How many frames hold or are being filled with blocks of a file.
     fn frames_of(&self, file: FileId) -> u32;
     /// Frames in all, and free ones.
@@ -177,6 +182,14 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
         }
     }
 
+    fn told_room(&self, list: ToldId) -> u32 {
+        self.told.room(list)
+    }
+
+    fn told_lists(&self) -> Vec<ToldList> {
+        self.told.views()
+    }
+
     fn frames_of(&self, file: FileId) -> u32 {
         self.storage.file(file).map_or(0, |file| file.frames)
     }
@@ -186,7 +199,8 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
     }
 
     fn footprint(&self) -> usize {
-        self.memory.footprint() + self.storage.footprint() + self.lookahead.footprint() + self.requests.footprint()
+        let below = self.memory.footprint() + self.storage.footprint();
+        below + self.lookahead.footprint() + self.told.footprint() + self.requests.footprint()
     }
 
     fn explain(&self, now: Instant, most: usize) -> Explanation {

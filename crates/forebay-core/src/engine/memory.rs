@@ -10,9 +10,10 @@
 //! The room answers where a block is and whether frames for a read can be had. It keeps the frames
 //! that readers hold, and takes a frame through its life. `refer` is about references, and tells
 //! those that keep the block; `room` says whose frame goes for another block; `prefetch_cache` has
-//! the prefetched frames that nobody has referred to.
+//! the prefetched frames that nobody has referred to, and `kept` those that told lists need.
 
 mod check;
+mod kept;
 mod prefetch_cache;
 mod refer;
 mod room;
@@ -220,7 +221,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
     /// next reference tells this stream all the same.
     pub(super) fn expects(&mut self, slot: Slot, stream: StreamId) {
         let frames = &mut self.directory.frames;
-        if frames.list(slot) != FETCHING && !frames.has(slot, flag::PREFETCHED) {
+        if frames.list(slot) != FETCHING && !frames.has(slot, flag::PREFETCHED) && !kept::is_lists(frames, slot) {
             frames.set(slot, flag::EXPECTED);
             frames.set_owner(slot, stream);
         }
@@ -281,14 +282,17 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         true
     }
 
-    /// A frame that was being filled, for a stream, will not be: it is free.
-    pub(super) fn does_not_come(&mut self, slot: Slot, stream: StreamId) {
-        if self.directory.frames.has(slot, flag::PREFETCHED) {
+    /// A frame that a fetch was filling will not be filled: it is free. Whether it was fetched
+    /// ahead.
+    pub(super) fn does_not_come(&mut self, slot: Slot, fetch: &Fetch) -> bool {
+        let ahead = self.directory.frames.has(slot, flag::PREFETCHED);
+        if ahead && !fetch.is_hint() {
             self.unread.awaits_no_longer();
         }
         // Until now its owner was the fetch.
-        self.directory.frames.set_owner(slot, stream);
+        self.directory.frames.set_owner(slot, fetch.stream);
         self.directory.release(slot);
+        ahead
     }
 
     /// A frame that is being filled with a prefetched block is prefetched no longer: somebody wants
@@ -305,7 +309,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         let ghost = self.directory.frames.is_ghost(slot);
         if self.directory.frames.list(slot) == UNREAD {
             self.unread.leaves(&self.directory.frames, slot);
-        } else {
+        } else if !self.is_lists(slot) {
             self.segments.remove(&mut self.directory, slot);
         }
         self.directory.release(slot);

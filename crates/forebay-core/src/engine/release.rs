@@ -60,6 +60,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     fn drop_block(&mut self, key: BlockKey, out: &mut Actions) {
+        self.leaves_lists(key);
         if let Some(slot) = self.memory.drops(key) {
             self.book_release(slot, out);
         }

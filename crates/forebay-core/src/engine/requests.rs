@@ -87,6 +87,11 @@ impl Requests {
         self.inflight.fetch(io).map(|fetch| fetch.stream)
     }
 
+    /// Whether a fetch brings what a told list names before anybody reads it.
+    pub(super) fn is_told_ahead(&self, io: IoId) -> bool {
+        self.inflight.fetch(io).is_some_and(Fetch::is_hint)
+    }
+
     /// A read is done.
     pub(super) fn ends(&mut self, read: ReadId) -> Option<Read> {
         self.inflight.end(read)

@@ -231,6 +231,7 @@ impl Storage {
         let device = &mut self.devices[number.index()];
         device.company.uses(stream, device.under_way);
         device.under_way += 1;
+        device.told_under_way += u32::from(stream == StreamId::TOLD);
         device.counters.fetches += 1;
         if needed {
             device.is_needed(at);
@@ -242,6 +243,7 @@ impl Storage {
     pub(super) fn is_over(&mut self, fetch: &Fetch, since: Instant, now: Instant) {
         let device = &mut self.devices[fetch.device.index()];
         device.under_way = device.under_way.saturating_sub(1);
+        device.told_under_way = device.told_under_way.saturating_sub(u32::from(fetch.is_hint()));
         if !fetch.demand.is_empty() {
             device.has_served(now);
         }

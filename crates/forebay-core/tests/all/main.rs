@@ -50,3 +50,4 @@ mod short_cut;
 mod slab;
 mod streams;
 mod supply;
+mod told;

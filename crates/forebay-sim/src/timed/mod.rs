@@ -29,6 +29,7 @@ mod simulation;
 mod storage;
 mod striping;
 mod tally;
+mod told;
 
 pub use error::Error;
 pub use forebay_trace::{Span, Times, Workload};
@@ -39,3 +40,4 @@ pub use samples::{PartitionSample, Sample, Samples};
 pub use setup::{DeviceSetup, Host, Level, Load, Setup, Writes};
 pub use simulation::{Record, run, run_recorded};
 pub use striping::Striping;
+pub use told::Told;

@@ -11,6 +11,7 @@ use super::error::Error;
 use super::placement::Placement;
 use super::samples::Samples;
 use super::striping::{Stripes, Striping};
+use super::told::Told;
 
 /// A timed simulation.
 #[derive(Clone, Debug)]
@@ -47,6 +48,8 @@ pub struct Setup {
     pub load: Load,
     /// How writes are treated.
     pub writes: Writes,
+    /// Who tells what it will read.
+    pub told: Told,
     /// The part of the beginning that is not counted.
     pub warm_up: Option<Span>,
     /// When to end, counted from the very beginning; `None`: with the trace.
@@ -74,6 +77,7 @@ impl Setup {
             placement: Placement::default(),
             load: Load::closed(handlers),
             writes: Writes::Skip,
+            told: Told::Nobody,
             warm_up: None,
             limit: None,
             samples: None,
@@ -97,6 +101,9 @@ impl Setup {
         }
         if self.devices.is_empty() || self.devices.len() > 65_535 {
             return wrong("a simulation has 1 to 65,535 devices");
+        }
+        if self.told != Told::Nobody && matches!(self.load, Load::Open { .. }) {
+            return wrong("requests that come at their times have no reader that could tell their order");
         }
         if let Striping::Files(unit) = self.striping {
             if self.devices.len() < 2 {

@@ -19,6 +19,7 @@ use super::setup::{Load, Setup, Writes};
 use super::storage::Storage;
 use super::striping::Stripes;
 use super::tally::Tally;
+use super::told::Lists;
 use crate::Watch;
 
 /// A recorder of all that a core is told and answers.
@@ -68,6 +69,8 @@ struct Simulation<'a> {
     readers: Readers,
     processors: Processors,
     tally: Tally,
+    /// What readers tell beforehand.
+    lists: Lists,
     /// Whether readers keep their names.
     pool: bool,
     /// How files are striped, if caches know of it.
@@ -108,6 +111,7 @@ impl<'a> Simulation<'a> {
             readers,
             processors,
             tally,
+            lists: Lists::new(setup, workload),
             pool: matches!(setup.load, Load::Closed { pool: true, .. }),
             stripes: setup.stripes(),
             over: false,
@@ -251,10 +255,17 @@ impl<'a> Simulation<'a> {
         let now = self.agenda.now();
         let state = self.readers.get_mut(reader);
         state.begun = now;
+        let task = state.task_begun.is_none().then_some(state.task);
         state.task_begun.get_or_insert(now);
         let entry = *self.workload.entry(state.entry);
         if entry.writes() {
             return self.write(reader);
+        }
+        if let Some(task) = task
+            && let Some(list) = self.lists.begins(reader, task, self.workload)
+        {
+            self.levels[0].tell(now, EventKind::Untold { list });
+            self.tell_lists();
         }
         let handler = self.name(reader);
         self.open(reader, entry.file());
@@ -297,9 +308,8 @@ impl<'a> Simulation<'a> {
         parts.map(move |(device, start, len)| (device, at_byte + start, len))
     }
 
-    /// A reader is about to read a file: the cores learn of it, and its task has it open from now
-    /// on.
-    fn open(&mut self, reader: u32, number: u32) {
+    /// The cores learn of a file.
+    fn introduce(&mut self, number: u32) {
         let (now, block) = (self.agenda.now(), u64::from(self.setup.block_bytes));
         let entry = &mut self.files[number as usize];
         let File { place, bytes, .. } = *entry;
@@ -321,6 +331,12 @@ impl<'a> Simulation<'a> {
                 }
             }
         }
+    }
+
+    /// A reader is about to read a file: its task has it open from now on.
+    fn open(&mut self, reader: u32, number: u32) {
+        self.introduce(number);
+        let (now, entry) = (self.agenda.now(), &mut self.files[number as usize]);
         let reader = self.readers.get_mut(reader);
         if self.workload.names_handlers() && entry.opener != reader.task + 1 {
             entry.opener = reader.task + 1;
@@ -424,6 +440,22 @@ impl<'a> Simulation<'a> {
     fn settle_all(&mut self) {
         for level in 0..self.levels.len() {
             self.settle(level);
+        }
+        self.tell_lists();
+    }
+
+    /// Tells the first cache more of each list that has room.
+    fn tell_lists(&mut self) {
+        let (now, block) = (self.agenda.now(), u64::from(self.setup.block_bytes));
+        let core = self.levels[0].core();
+        let told = self.lists.next(self.workload, block, |list| core.told_room(list));
+        for &(file, kind) in &told {
+            self.introduce(file);
+            self.levels[0].tell_now(now, kind);
+        }
+        if !told.is_empty() {
+            self.tell_now(0, EventKind::Tick);
+            self.settle(0);
         }
     }
 

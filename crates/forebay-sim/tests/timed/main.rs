@@ -7,4 +7,5 @@ mod load;
 mod papers;
 mod store;
 mod striping;
+mod told;
 mod units;

@@ -6,7 +6,7 @@ use forebay_core::level::Labels;
 use forebay_core::presets::PREFETCHERS;
 use forebay_device::device;
 use forebay_device::scheduler::SchedulerKind;
-use forebay_sim::timed::{self, DeviceSetup, Host, Level, Load, Outcome, Placement, Setup, Striping, Workload};
+use forebay_sim::timed::{self, DeviceSetup, Host, Level, Load, Outcome, Placement, Setup, Striping, Told, Workload};
 use forebay_sim::untimed::Capacity;
 use forebay_sim::{processors, sweep};
 use forebay_trace::{Keys, Shape};
@@ -143,6 +143,7 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
                             placement: placement(sim),
                             load: load(sim, handlers),
                             writes: writes(sim),
+                            told: if sim.time.told { Told::Everybody } else { Told::Nobody },
                             warm_up: sim.time.warm_up.map(Span::of_run),
                             limit: sim.time.limit.map(Span::of_run),
                             samples: None,

@@ -15,17 +15,19 @@ use crate::types::IoId;
 /// The counts of a walk over all frames.
 struct Seen {
     pinned: u32,
+    told: u32,
     prefetching: u32,
     by_device: Vec<u32>,
 }
 
 impl<R: Replacement, I: Index> Memory<R, I> {
     /// Each frame in exactly one list; the index right; pins and devices counted right.
-    pub(in crate::engine) fn check(&self, storage: &Storage, inflight: &InFlight) {
+    /// Says how many frames were fetched ahead for told lists and are unread.
+    pub(in crate::engine) fn check(&self, storage: &Storage, inflight: &InFlight) -> u32 {
         let frames = &self.directory.frames;
         frames.check_links();
         let partitions = self.divider().map_or(1, |divider| divider.shares().len());
-        let mut seen = Seen { pinned: 0, prefetching: 0, by_device: vec![0; storage.devices().len()] };
+        let mut seen = Seen { pinned: 0, told: 0, prefetching: 0, by_device: vec![0; storage.devices().len()] };
         for list in (0..Segments::<R>::lists(partitions, self.loops)).map(ListId) {
             let mut at = frames.front(list);
             while let Some(slot) = at {
@@ -39,6 +41,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
             }
         }
         self.check_sums(&seen, storage);
+        seen.told
     }
 
     /// The index finds a slot of this list, unless it holds nothing.
@@ -60,10 +63,13 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         let key = frames.key(slot);
         let prefetched = frames.has(slot, flag::PREFETCHED);
         assert!(list != UNREAD || prefetched, "the prefetch cache holds what somebody has referenced");
+        self.check_lists_frame(list, slot);
+        seen.told += u32::from(self.is_told_ahead(slot));
         if list == FETCHING {
-            seen.prefetching += u32::from(prefetched);
             let fetch = inflight.fetch(IoId(frames.owner(slot).0));
             let fetch = fetch.expect("a frame is being filled by a fetch that is under way");
+            seen.prefetching += u32::from(prefetched && !fetch.is_hint());
+            seen.told += u32::from(prefetched && fetch.is_hint());
             assert!(fetch.extent.keys().any(|other| other == key), "the fetch brings other blocks");
         } else if frames.pins(slot) > 0 {
             seen.pinned += 1;

@@ -160,19 +160,26 @@ impl<R: Replacement, I: Index> Memory<R, I> {
     }
 
     /// A read refers to a frame that is under way, and will wait for it. Whether that had been
-    /// prefetched for nobody.
-    pub(in crate::engine) fn joins(&mut self, slot: Slot, device: DeviceId, access: Option<Access>) -> bool {
+    /// prefetched for nobody; `told` says whether for a told list.
+    pub(in crate::engine) fn joins(
+        &mut self,
+        slot: Slot,
+        device: DeviceId,
+        access: Option<Access>,
+        told: bool,
+    ) -> bool {
         self.is_for(slot, device, access);
         let late = self.directory.frames.has(slot, flag::PREFETCHED);
-        if late {
-            self.is_ahead_no_longer(slot);
+        match late && !told {
+            true => self.is_ahead_no_longer(slot),
+            false => self.directory.frames.clear(slot, flag::PREFETCHED),
         }
         late
     }
 
     /// A frame that is under way, or in the prefetch cache, goes where the context's blocks go that
     /// wants it first.
-    fn is_for(&mut self, slot: Slot, device: DeviceId, access: Option<Access>) {
+    pub(super) fn is_for(&mut self, slot: Slot, device: DeviceId, access: Option<Access>) {
         if let Some(access) = access {
             let old = self.directory.frames.count(slot);
             let class = self.segments.class_for(self.partition(device), old, access.place);
