@@ -13,6 +13,7 @@
 
 mod dispatch;
 mod file;
+mod held;
 mod lease;
 
 use std::collections::{BTreeMap, HashMap};
@@ -39,6 +40,7 @@ use crate::retry::Timer;
 
 use dispatch::CallOff;
 pub use file::OpenFile;
+pub(crate) use held::Held;
 pub use lease::Lease;
 
 /// Settings that an engine is started with.
@@ -131,6 +133,8 @@ struct FileEntry {
     /// `None` while the file is closed, so that closed files cost no descriptor.
     object: Option<Arc<dyn Object>>,
     handles: u32,
+    /// Told lists that name it, as far as they are fetched.
+    holds: u32,
     /// Its place among the closed files, if it is closed.
     closed: Option<Closed>,
 }
@@ -214,8 +218,7 @@ impl Engine {
     /// are fewer devices than members, it counts as a file of `device` alone.
     pub fn open(self: &Arc<Self>, object: Arc<dyn Object>, device: DeviceId) -> OpenFile {
         let known = Known { device, fingerprint: object.identity().fingerprint() };
-        let fits = |stripes: &Stripes| device.index() + usize::from(stripes.members()) <= self.devices;
-        let stripes = object.stripes().filter(fits);
+        let stripes = self.stripes_of(&*object, device);
         // Asked outside the lock: the file system may take its time. A striped file that counts as
         // one device's has no layout on that device.
         let layout = if stripes == object.stripes() { object.layout() } else { Vec::new() };
@@ -235,9 +238,20 @@ impl Engine {
         OpenFile::new(Arc::clone(self), file, device, stripes, object.version().size)
     }
 
+    /// How a file is striped, if there are as many devices as that takes.
+    fn stripes_of(&self, object: &dyn Object, device: DeviceId) -> Option<Stripes> {
+        let fits = |stripes: &Stripes| device.index() + usize::from(stripes.members()) <= self.devices;
+        object.stripes().filter(fits)
+    }
+
     /// Nanoseconds since the engine started.
     fn now(&self) -> Instant {
         Instant(self.started.elapsed().as_nanos() as u64)
+    }
+
+    /// The budget in bytes.
+    pub fn memory(&self) -> u64 {
+        self.budget.memory
     }
 
     /// The fate of blocks that were read.
@@ -293,8 +307,18 @@ impl Engine {
         if handles > 0 {
             return state.handle(Event { at, kind: EventKind::Handles { file, handles } });
         }
-        let object = entry.object.take();
+        let held = entry.holds > 0;
+        let object = if held { None } else { entry.object.take() };
         state.handle(Event { at, kind: EventKind::Close { file } });
+        if !held {
+            self.rests(&mut state, at, file);
+        }
+        self.carry_out(state);
+        drop(object);
+    }
+
+    /// Nobody has a file open or holds it: it is kept with its blocks, or forgotten.
+    fn rests(&self, state: &mut State, at: Instant, file: FileId) {
         if state.core.frames_of(file) == 0 {
             state.forget(at, file);
         } else {
@@ -304,8 +328,6 @@ impl Engine {
             let Some((_, first)) = state.closed.pop_first() else { break };
             state.forget(at, first);
         }
-        self.carry_out(state);
-        drop(object);
     }
 }
 
@@ -333,7 +355,7 @@ impl State {
     fn introduce(&mut self, at: Instant, known: Known, bytes: u64, stripes: Option<Stripes>, layout: &[Run]) -> FileId {
         let (file, device) = (self.number(known), known.device);
         self.known.insert(known, file);
-        self.files.insert(file.0, FileEntry { known, object: None, handles: 0, closed: None });
+        self.files.insert(file.0, FileEntry { known, object: None, handles: 0, holds: 0, closed: None });
         self.handle(Event { at, kind: EventKind::Open { file, device, bytes } });
         let block = BLOCK as u64;
         if let Some(stripes) = stripes {
@@ -382,7 +404,7 @@ impl State {
 
     /// Tells the core that a closed file will not be read under this number again.
     fn forget(&mut self, at: Instant, file: FileId) {
-        let Some(entry) = self.files.get(file.0).filter(|entry| entry.handles == 0) else { return };
+        let Some(entry) = self.files.get(file.0).filter(|entry| entry.handles == 0 && entry.holds == 0) else { return };
         if self.known.get(&entry.known) == Some(&file) {
             self.known.remove(&entry.known);
             self.handle(Event { at, kind: EventKind::Forget { file } });

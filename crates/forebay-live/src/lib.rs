@@ -11,4 +11,5 @@ mod label;
 pub mod profiler;
 mod retry;
 pub mod stats;
+pub mod told;
 pub mod tree;

@@ -25,7 +25,7 @@ use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use forebay_core::{Caller, ContextId, HandlerId};
@@ -38,6 +38,7 @@ use parking_lot::Mutex;
 use crate::activity::{Proc, Watcher};
 use crate::contexts::{Callers, FileName, Reader};
 use crate::engine::{Engine, OpenFile};
+use crate::told::Lists;
 
 pub use branch::{Branch, BranchError};
 use given_up::GivenUp;
@@ -51,6 +52,9 @@ pub const STATS_XATTR: &str = "user.forebay.stats";
 /// The same for [`Tree::explain`].
 pub const EXPLAIN_XATTR: &str = "user.forebay.explain";
 
+/// The same for the path of the socket at which the mount is told lists, if there is one.
+pub const SOCKET_XATTR: &str = "user.forebay.socket";
+
 /// The longest value that the kernel passes through `getxattr`, in bytes (`XATTR_SIZE_MAX`).
 const XATTR_SIZE_MAX: usize = 64 << 10;
 
@@ -62,6 +66,9 @@ pub struct Tree {
     nodes: Mutex<Nodes>,
     given_up: GivenUp,
     callers: Option<Arc<Callers>>,
+    told: Lists,
+    /// Where the mount listens for lists, if it does.
+    socket: OnceLock<PathBuf>,
     made: SystemTime,
 }
 
@@ -134,6 +141,8 @@ impl Tree {
             nodes: Mutex::default(),
             given_up: GivenUp::default(),
             callers: None,
+            told: Lists::default(),
+            socket: OnceLock::new(),
             made: SystemTime::now(),
         })
     }
@@ -159,6 +168,29 @@ impl Tree {
         self.callers.as_ref()?;
         let Ok(Node::In { branch, place, .. }) = self.node(node) else { return None };
         Some(FileName::new(format!("{}/{}", branch.source.describe().trim_end_matches('/'), place.path.display())))
+    }
+
+    /// The told lists.
+    pub(crate) fn lists(&self) -> &Lists {
+        &self.told
+    }
+
+    /// Says where the mount listens for lists, once.
+    pub fn listens_at(&self, socket: PathBuf) {
+        // A second call would be a defect of the caller; the first one stands.
+        let _ = self.socket.set(socket);
+    }
+
+    /// The source of a path from the root on, by its number, and the path there. `None` if the path
+    /// leads to no source.
+    pub fn within(&self, path: &Path) -> Option<(usize, PathBuf)> {
+        if let [Branch { name: None, .. }] = self.branches.as_slice() {
+            return Some((0, path.to_owned()));
+        }
+        let mut parts = path.components();
+        let first = parts.next()?.as_os_str();
+        let branch = self.branches.iter().position(|branch| branch.name.as_deref() == Some(first))?;
+        Some((branch, parts.as_path().to_owned()))
     }
 
     /// Its sources, for messages.
@@ -405,6 +437,12 @@ impl Tree {
         }
         if node == NodeId::ROOT && name == EXPLAIN_XATTR {
             return Ok(self.explain().into_bytes());
+        }
+        if node == NodeId::ROOT
+            && name == SOCKET_XATTR
+            && let Some(socket) = self.socket.get()
+        {
+            return Ok(socket.as_os_str().as_bytes().to_vec());
         }
         let top = Err(refused(Path::new("/"), libc::ENODATA));
         self.of_node(node, top, |branch, place| branch.source.xattr(&place.path, name))

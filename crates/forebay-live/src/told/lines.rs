@@ -1,0 +1,106 @@
+//! Lists as JSON: one name a line in, what became of it out.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{ListState, Named};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    path: String,
+    #[serde(default)]
+    start: Option<u64>,
+    #[serde(default)]
+    end: Option<u64>,
+}
+
+/// Why a line is none.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum BadLine {
+    /// It is no JSON of that form.
+    #[error("is not like {{\"path\":\"a/b\",\"start\":0,\"end\":4096}}: {0}")]
+    Json(String),
+    /// The path leads out of the mount, or nowhere.
+    #[error("names {0:?}, which is not the path of a file from the root of the mount on")]
+    Path(String),
+    /// The range has no byte.
+    #[error("asks for the bytes {start} to {end}: the end must lie behind the start")]
+    Range {
+        /// The first byte.
+        start: u64,
+        /// The byte behind the last.
+        end: u64,
+    },
+}
+
+/// A path from the root of a tree on, without its slashes at the beginning; `None` if it leads out
+/// of it, or nowhere.
+pub fn inner(path: &Path) -> Option<PathBuf> {
+    let mut inner = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::RootDir | Component::CurDir => {}
+            Component::Normal(name) => inner.push(name),
+            Component::ParentDir | Component::Prefix(_) => return None,
+        }
+    }
+    (!inner.as_os_str().is_empty()).then_some(inner)
+}
+
+/// The name on a line; `None` if the line is empty.
+pub fn line(text: &[u8]) -> Result<Option<Named>, BadLine> {
+    let text = text.trim_ascii();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let line: Line = serde_json::from_slice(text).map_err(|error| BadLine::Json(error.to_string()))?;
+    let path = inner(Path::new(&line.path)).ok_or(BadLine::Path(line.path))?;
+    let range = match (line.start, line.end) {
+        (None, None) => None,
+        (start, end) => {
+            let (start, end) = (start.unwrap_or(0), end.unwrap_or(u64::MAX));
+            if start >= end {
+                return Err(BadLine::Range { start, end });
+            }
+            Some(start..end)
+        }
+    };
+    Ok(Some(Named { path, range }))
+}
+
+#[derive(Serialize)]
+struct Lists<'a> {
+    lists: &'a [ListState],
+}
+
+/// The lists as one JSON document.
+pub fn report(lists: &[ListState]) -> String {
+    serde_json::to_string(&Lists { lists }).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_path_and_perhaps_a_range() {
+        let named = |path: &str, range| Ok(Some(Named { path: path.into(), range }));
+        assert_eq!(line(br#"{"path":"a/b"}"#), named("a/b", None));
+        assert_eq!(line(b" {\"path\":\"/a//./b\",\"start\":5,\"end\":9}\r"), named("a/b", Some(5..9)));
+        assert_eq!(line(br#"{"path":"b","start":5}"#), named("b", Some(5..u64::MAX)));
+        assert_eq!(line(br#"{"path":"b","end":5}"#), named("b", Some(0..5)));
+        assert_eq!(line(b"  "), Ok(None));
+    }
+
+    #[test]
+    fn what_is_no_line_says_why() {
+        let why = |text: &[u8]| line(text).unwrap_err().to_string();
+        assert!(why(b"a/b").contains("is not like"));
+        assert!(why(br#"{"path":"a","colour":1}"#).contains("colour"));
+        assert!(why(br#"{"path":"../a"}"#).contains("\"../a\""));
+        assert!(why(br#"{"path":"/"}"#).contains("not the path"));
+        assert!(why(br#"{"path":"a","start":5,"end":5}"#).contains("5 to 5"));
+    }
+}

@@ -1,0 +1,295 @@
+//! Told lists of a tree: names in an order that readers will follow.
+//!
+//! ```text
+//!   names ─▶ packed ─▶ window: opened ahead, in order ─▶ core ─▶ fetched ahead of the readers
+//!             (bounded)        └ missing: reported, skipped         │ readers go on
+//!                      ◀──────────── let go ────────────────────────┘
+//! ```
+//!
+//! The core knows files by number, so a file is opened before it is told, by the ordinary look-ups
+//! of its source, on a thread of the tree's own (`opener`). At most 512 files of a list are open
+//! ahead of its readers. The other names wait, packed, and take no more than an eighth of the
+//! memory of the engine, and 8 MiB at least.
+
+mod lines;
+mod opener;
+mod packed;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use forebay_core::ToldId;
+use forebay_source::{Object, Result};
+use parking_lot::{Condvar, Mutex};
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Held;
+use crate::tree::Tree;
+
+pub use lines::{BadLine, inner, line, report};
+pub use packed::Named;
+use packed::Packed;
+
+/// The treatment of names that are told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Mode {
+    /// They come behind those of the list.
+    #[default]
+    Append,
+    /// They are the list from now on.
+    Replace,
+    /// The list is over.
+    Clear,
+}
+
+impl std::str::FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(text: &str) -> std::result::Result<Mode, UnknownMode> {
+        match text {
+            "append" => Ok(Mode::Append),
+            "replace" => Ok(Mode::Replace),
+            "clear" => Ok(Mode::Clear),
+            _ => Err(UnknownMode(text.to_owned())),
+        }
+    }
+}
+
+/// A mode that there is not.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the mode {0:?} is none of append, replace and clear")]
+pub struct UnknownMode(String);
+
+/// Why names are not taken.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TellError {
+    /// Names that wait take too much memory.
+    #[error(
+        "the names that wait take {bytes} bytes, and {most} are the most: {taken} were taken; tell the rest once readers have gone on"
+    )]
+    Full {
+        /// The names of this call that were taken.
+        taken: u64,
+        /// The bytes of all that wait.
+        bytes: usize,
+        /// The most.
+        most: usize,
+    },
+    /// Too many lists.
+    #[error("there are {MOST_LISTS} lists already: clear one first")]
+    Lists,
+    /// No thread.
+    #[error("cannot start the thread that opens files ahead: {0}")]
+    Thread(String),
+}
+
+/// The most lists of a tree.
+const MOST_LISTS: usize = 256;
+
+/// Missing names that are kept for the report.
+const REPORTED: usize = 10;
+
+/// The outcome of telling.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Answer {
+    /// Names that were taken.
+    pub accepted: u64,
+    /// The first names of the list that are known to be missing.
+    pub missing: Vec<String>,
+}
+
+/// The state of a list.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ListState {
+    /// Its name.
+    pub name: String,
+    /// Names that it has, those apart that are missing.
+    pub length: u64,
+    /// Names that its readers have passed.
+    pub cursor: u64,
+    /// Names that were taken.
+    pub accepted: u64,
+    /// Names that no file has, or whose file cannot be opened.
+    pub missing: u64,
+    /// The first of these.
+    pub missing_names: Vec<String>,
+    /// Bytes that were fetched ahead.
+    pub fetched: u64,
+    /// Bytes of these that nobody read while they were there.
+    pub wasted: u64,
+    /// Whether nobody has read any of it for a minute, so that nothing is fetched for it.
+    pub asleep: bool,
+}
+
+/// A file of a list's window.
+enum Ahead {
+    /// It is being opened.
+    Opening,
+    /// It is open. The core was told its bytes up to the first number, of those up to the second.
+    Open { held: Held, told: u64, end: u64 },
+    /// There is no such file.
+    Missing,
+}
+
+/// A name of a list's window.
+struct Slot {
+    ahead: Ahead,
+    range: Option<std::ops::Range<u64>>,
+    /// How many extents the core had been told when it was told the last of this file.
+    extents: Option<u32>,
+}
+
+/// A list.
+struct Told {
+    id: ToldId,
+    names: Packed,
+    accepted: u64,
+    missing: u64,
+    missing_names: Vec<String>,
+    /// Names in front of the window.
+    passed: u64,
+    window: VecDeque<Slot>,
+    /// Extents that the core was told.
+    extents: u32,
+    fetched: u64,
+    wasted: u64,
+    asleep: bool,
+}
+
+impl Told {
+    fn new(id: ToldId) -> Told {
+        Told {
+            id,
+            names: Packed::default(),
+            accepted: 0,
+            missing: 0,
+            missing_names: Vec::new(),
+            passed: 0,
+            window: VecDeque::new(),
+            extents: 0,
+            fetched: 0,
+            wasted: 0,
+            asleep: false,
+        }
+    }
+
+    /// A name has no file that can be opened.
+    fn misses(&mut self, name: String) {
+        self.missing += 1;
+        if self.missing_names.len() < REPORTED {
+            self.missing_names.push(name);
+        }
+    }
+
+    fn state(&self, name: &str) -> ListState {
+        ListState {
+            name: name.to_owned(),
+            length: self.accepted - self.missing,
+            cursor: self.passed.min(self.accepted - self.missing),
+            accepted: self.accepted,
+            missing: self.missing,
+            missing_names: self.missing_names.clone(),
+            fetched: self.fetched,
+            wasted: self.wasted,
+            asleep: self.asleep,
+        }
+    }
+}
+
+/// An open that has ended: of which list, which of its names, and how.
+struct Opened {
+    id: ToldId,
+    number: u64,
+    name: String,
+    branch: usize,
+    object: Result<Arc<dyn Object>>,
+}
+
+#[derive(Default)]
+struct State {
+    lists: BTreeMap<String, Told>,
+    next: u32,
+    /// Lists that are over and that the core still knows.
+    over: Vec<ToldId>,
+    opened: Vec<Opened>,
+    /// Opens that have not ended.
+    opening: usize,
+    /// Whether the thread runs.
+    running: bool,
+}
+
+/// The lists of a tree.
+#[derive(Default)]
+pub(crate) struct Lists {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Tree {
+    /// Tells names of a list, which begins with them if it is not there. Files that there are not
+    /// are found out later, and skipped.
+    pub fn tell(
+        self: &Arc<Tree>,
+        list: &str,
+        mode: Mode,
+        names: impl IntoIterator<Item = Named>,
+    ) -> std::result::Result<Answer, TellError> {
+        let most = usize::try_from(self.engine().memory() / 8).unwrap_or(usize::MAX).max(8 << 20);
+        let mut state = self.lists().state.lock();
+        if mode != Mode::Append
+            && let Some(told) = state.lists.remove(list)
+        {
+            state.over.push(told.id);
+            drop(told.names);
+        }
+        let mut answer = Answer::default();
+        if mode != Mode::Clear {
+            if !state.lists.contains_key(list) {
+                if state.lists.len() >= MOST_LISTS {
+                    return Err(TellError::Lists);
+                }
+                state.next = state.next.wrapping_add(1);
+                let told = Told::new(ToldId(state.next));
+                state.lists.insert(list.to_owned(), told);
+            }
+            let others: usize =
+                state.lists.iter().filter(|(name, _)| *name != list).map(|(_, it)| it.names.footprint()).sum();
+            let Some(told) = state.lists.get_mut(list) else { return Ok(answer) };
+            let mut full = false;
+            for named in names {
+                full = others + told.names.footprint() > most;
+                if full {
+                    break;
+                }
+                if told.names.push(&named) {
+                    told.accepted += 1;
+                    answer.accepted += 1;
+                }
+            }
+            answer.missing = told.missing_names.clone();
+            if full {
+                let (taken, bytes) = (answer.accepted, others + told.names.footprint());
+                self.wake(state)?;
+                return Err(TellError::Full { taken, bytes, most });
+            }
+        }
+        self.wake(state)?;
+        Ok(answer)
+    }
+
+    /// The told lists.
+    pub fn told(&self) -> Vec<ListState> {
+        self.lists().state.lock().lists.iter().map(|(name, told)| told.state(name)).collect()
+    }
+
+    /// The thread has something to do.
+    fn wake(self: &Arc<Tree>, mut state: parking_lot::MutexGuard<'_, State>) -> std::result::Result<(), TellError> {
+        if !state.running {
+            opener::start(self).map_err(|error| TellError::Thread(error.to_string()))?;
+            state.running = true;
+        }
+        drop(state);
+        self.lists().changed.notify_all();
+        Ok(())
+    }
+}
