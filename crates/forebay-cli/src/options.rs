@@ -27,6 +27,7 @@ pub(crate) mod sim;
 mod stores;
 mod stripe;
 mod trace;
+mod warm;
 
 pub(crate) use contexts::{
     Contexts, ContextsClear, ContextsCommand, ContextsExport, ContextsShow, Exported, Kept, Told,
@@ -45,6 +46,7 @@ pub(crate) use sim::Sim;
 pub(crate) use stores::{Stores, labels};
 pub(crate) use stripe::Stripe;
 pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
+pub(crate) use warm::{ControlAt, Warm};
 
 use crate::config;
 use crate::failure::Failure;
@@ -100,6 +102,11 @@ pub(crate) enum Command {
     /// These are hits, misses, prefetched blocks that were used, late or wasted, and the division
     /// of memory. Example: `forebay stats /mnt/data --watch`
     Stats(Stats),
+    /// Read files through a mount before they are needed, or tell it their order
+    ///
+    /// A mount that knows the order fetches each file shortly before it is read. Example: `forebay
+    /// warm --order --from epoch.txt`
+    Warm(Warm),
     /// Explain the depth of each stream and the size of each partition
     ///
     /// The answer is of a mount now, or of a trace at some moment. Example: `forebay explain
@@ -200,6 +207,14 @@ pub(crate) struct Mount {
     /// Return once the mount is ready, and go on in the background
     #[arg(long, short)]
     pub(crate) daemon: bool,
+
+    /// Where the mount is told what readers will read: unix:PATH, or off
+    ///
+    /// A program or `forebay warm --order` names files in their order there (docs/told.md). Only the
+    /// user who mounts may. By default it is $XDG_RUNTIME_DIR/forebay/PID.sock; without that
+    /// variable there is none. Example: `--control unix:/run/data.sock`
+    #[arg(long, value_name = "WHERE")]
+    pub(crate) control: Option<ControlAt>,
 
     /// Threads that answer the kernel; by default one for each processor
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=256))]

@@ -85,6 +85,15 @@ pub struct Counts {
     pub thrashed: u64,
     /// Prefetched blocks that the device was spared, since their file was closed.
     pub called_off: u64,
+    /// Prefetched blocks that a told list names.
+    #[serde(default)]
+    pub hinted: u64,
+    /// Of these: used or late.
+    #[serde(default)]
+    pub hints_used: u64,
+    /// Of these: wasted.
+    #[serde(default)]
+    pub hints_wasted: u64,
     /// Bytes that arrived.
     pub fetched_bytes: u64,
     /// Bytes asked for before a reader did.
@@ -259,6 +268,9 @@ impl From<Counters> for Counts {
             wasted: counters.wasted,
             thrashed: counters.thrashed,
             called_off: counters.called_off,
+            hinted: counters.hinted,
+            hints_used: counters.hints_used,
+            hints_wasted: counters.hints_wasted,
             fetched_bytes: counters.fetched * block,
             prefetched_bytes: counters.prefetched * block,
             fetches: counters.fetches,

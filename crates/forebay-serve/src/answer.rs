@@ -21,6 +21,7 @@ use crate::body::{Body, FileBody, Reader, Segment};
 use crate::buffers::Buffers;
 use crate::conditions::{Verdict, range, verdict};
 use crate::files::{Files, Opened, Shown};
+use crate::hint::HINT;
 use crate::labels;
 use crate::listing::{How, Walk, blocking};
 use crate::propfind::{self, Depth};
@@ -29,7 +30,7 @@ use crate::refusal::{METHODS, Refusal};
 use crate::site::{Folder, Found, Site};
 use crate::target::{Target, escape};
 use crate::token::Token;
-use crate::{index, media, multipart};
+use crate::{hint, index, media, multipart};
 
 /// The answer to a request.
 pub(crate) type Answer = Response<Body>;
@@ -97,6 +98,10 @@ impl Service {
         match head.method {
             Method::GET | Method::HEAD if !body.is_end_stream() => Err(Refusal::body()),
             Method::GET | Method::HEAD if path == STATS => self.stats().await,
+            Method::GET if path == HINT => hint::lists(Arc::clone(self.site.tree())).await,
+            // A page of another site must not have a browser tell lists.
+            Method::POST if path == HINT && head.headers.contains_key(hyper::header::ORIGIN) => Err(Refusal::method()),
+            Method::POST if path == HINT => hint::tell(Arc::clone(self.site.tree()), head.uri.query(), body).await,
             Method::GET | Method::HEAD => {
                 let reader = Reader { handler, buffers: Arc::clone(&self.buffers) };
                 let answer = self.read(path, &head.headers, reader, head.method == Method::HEAD).await?;

@@ -38,7 +38,9 @@ mod body;
 mod buffers;
 mod conditions;
 mod connection;
+mod control;
 mod files;
+mod hint;
 mod index;
 mod labels;
 mod limits;
@@ -58,6 +60,8 @@ mod tls;
 mod token;
 
 pub use answer::STATS;
+pub use control::{Control, ControlError};
+pub use hint::HINT;
 pub use limits::Limits;
 pub use server::{Options, Server, StartError};
 pub use tls::{Tls, TlsError};

@@ -61,6 +61,16 @@ impl Refusal {
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, line).with(CONNECTION, "close")
     }
 
+    /// There is no room for more.
+    pub(crate) fn full(line: impl Into<String>) -> Refusal {
+        Refusal::new(StatusCode::TOO_MANY_REQUESTS, line)
+    }
+
+    /// The machine refuses.
+    pub(crate) fn failed(line: impl Into<String>) -> Refusal {
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, line)
+    }
+
     /// The client must show the token.
     pub(crate) fn unknown() -> Refusal {
         let line = "show the token: `Authorization: Bearer TOKEN`, or as the password of any name";

@@ -90,7 +90,7 @@ impl Site {
         Site { tree }
     }
 
-    pub(crate) fn tree(&self) -> &Tree {
+    pub(crate) fn tree(&self) -> &Arc<Tree> {
         &self.tree
     }
 

@@ -20,6 +20,7 @@ mod sim;
 mod stats;
 mod stripe;
 mod trace;
+mod warm;
 
 use crate::failure::Failure;
 use crate::options::Command;
@@ -32,6 +33,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Serve(serve) => self::serve::run(&serve),
         Command::Profile(profile) => self::profile::run(&profile),
         Command::Stats(stats) => self::stats::run(&stats),
+        Command::Warm(warm) => self::warm::run(&warm),
         Command::Explain(explain) => self::explain::run(*explain),
         Command::Run(run) => self::run::run(&run),
         Command::Record(record) => self::record::run(&record),

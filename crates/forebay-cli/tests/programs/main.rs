@@ -23,6 +23,7 @@ mod servers;
 mod several;
 mod start;
 mod striped;
+mod told;
 mod tools;
 
 use std::ffi::OsStr;

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use crate::bench::{Bench, PAGE, Pace, demand, setup};
 use forebay_core::directory::Directory;
 use forebay_core::engine::Seats;
-use forebay_core::frames::{ListId, Slot, flag};
+use forebay_core::frames::{FIRST_POLICY_LIST, ListId, Slot, flag};
 use forebay_core::index::{Hashed, Index};
 use forebay_core::papers::fixed::Fixed;
 use forebay_core::papers::sac::{Division, Scheme, Settings};
@@ -85,7 +85,7 @@ impl Replacement for Recorder {
 }
 
 /// The first list of the policy of a device's partition.
-const FIRST: u8 = 4;
+const FIRST: u8 = FIRST_POLICY_LIST;
 
 fn bench(prefetcher: impl Prefetcher + 'static, scheme: Option<Scheme>, frames: u32) -> Bench {
     let device = DeviceCost::flat(1_000_000, 50_000_000, 1);

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use forebay_core::ToldId;
-use forebay_source::{Object, Result};
+use forebay_source::{Attributes, Error, Kind, Object, Result};
 use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 
@@ -86,8 +86,8 @@ pub enum TellError {
 /// The most lists of a tree.
 const MOST_LISTS: usize = 256;
 
-/// Missing names that are kept for the report.
-const REPORTED: usize = 10;
+/// Missing names that are reported.
+pub const REPORTED: usize = 10;
 
 /// The outcome of telling.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -275,6 +275,26 @@ impl Tree {
         }
         self.wake(state)?;
         Ok(answer)
+    }
+
+    /// Which of these names no file has. Asks for all at once, and waits.
+    pub fn absent(&self, names: &[Named]) -> Vec<String> {
+        let (answers, found) = std::sync::mpsc::channel();
+        for (number, named) in names.iter().enumerate() {
+            let answers = answers.clone();
+            let then = move |found: Result<Attributes>| {
+                // The receiver waits for all of them.
+                let _ = answers.send((number, found.is_ok_and(|found| found.kind == Kind::File)));
+            };
+            match self.within(&named.path) {
+                Some((branch, path)) => self.branches()[branch].source.stat_then(&path, Box::new(then)),
+                None => then(Err(Error::NotFound(String::new()))),
+            }
+        }
+        drop(answers);
+        let mut absent: Vec<usize> = found.iter().filter(|&(_, there)| !there).map(|(number, _)| number).collect();
+        absent.sort_unstable();
+        absent.into_iter().map(|number| names[number].path.display().to_string()).collect()
     }
 
     /// The told lists.

@@ -34,6 +34,7 @@ mod past_hits;
 mod sac_fault;
 mod scm_labels;
 mod scm_table1;
+mod today_told;
 
 use crate::{Context, Error, Experiment, Finding};
 
@@ -100,6 +101,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/auto-regret.toml"), auto_regret::check),
     (include_str!("../../../../experiments/auto-convergence.toml"), auto_convergence::check),
     (include_str!("../../../../experiments/auto-harm.toml"), auto_harm::check),
+    (include_str!("../../../../experiments/today-told.toml"), today_told::check),
 ];
 
 /// The claims about real time, and the bench that measures each.

@@ -3,6 +3,7 @@
 mod bytes;
 mod changes;
 mod clients;
+mod hints;
 mod names;
 mod proxy;
 mod requests;

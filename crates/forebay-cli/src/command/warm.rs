@@ -1,0 +1,144 @@
+//! `forebay warm`: reads files through a mount before they are needed, or tells the mount their
+//! order.
+
+mod names;
+mod order;
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::options::Warm;
+use crate::{output, progress};
+
+use names::Wanted;
+
+/// Bytes that are asked for at a time.
+const PIECE: usize = 1 << 20;
+
+/// Names that are shown of those that failed.
+const SHOWN: usize = 20;
+
+/// A run that is shorter than this needs no bar.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The outcome.
+#[derive(Debug, Default, Serialize)]
+struct Report {
+    /// Files that were read, told, or are there.
+    files: u64,
+    /// Bytes that were read.
+    bytes: u64,
+    /// Files that failed, and why.
+    failed: Vec<Failed>,
+}
+
+/// A file that cannot be read.
+#[derive(Clone, Debug, Serialize)]
+struct Failed {
+    path: String,
+    why: String,
+}
+
+pub(crate) fn run(options: &Warm) -> Result<(), Failure> {
+    let (wanted, mut failed) = names::wanted(options)?;
+    let mut report = if options.order {
+        order::tell(options, &wanted)?
+    } else {
+        let read = if options.check { look } else { read };
+        through(&wanted, options.at_once.into(), read)
+    };
+    failed.append(&mut report.failed);
+    report.failed = failed;
+    show(options, &report)
+}
+
+fn show(options: &Warm, report: &Report) -> Result<(), Failure> {
+    if options.json {
+        output::json(report)?;
+    } else {
+        let what = match (options.order, options.check) {
+            (true, _) => format!("{} files told", report.files),
+            (_, true) => format!("{} files are there", report.files),
+            _ => format!("{} files read, {} MB", report.files, report.bytes / 1_000_000),
+        };
+        output::print(&format!("{what}\n"))?;
+    }
+    if report.failed.is_empty() {
+        return Ok(());
+    }
+    let names = report.failed.iter().take(SHOWN).map(|failed| format!("\n  {}: {}", failed.path, failed.why));
+    let rest = report.failed.len().saturating_sub(SHOWN);
+    let more = if rest > 0 { format!("\n  and {rest} more") } else { String::new() };
+    Err(Failure::run(format!("{} files failed:{}{more}", report.failed.len(), names.collect::<String>())))
+}
+
+/// Reads all of a file, or the range of it, and says how many bytes that was.
+fn read(wanted: &Wanted) -> std::io::Result<u64> {
+    let file = File::open(&wanted.path)?;
+    let (mut at, end) = wanted.range.clone().map_or((0, u64::MAX), |range| (range.start, range.end));
+    let (start, mut buffer) = (at, vec![0; PIECE]);
+    while at < end {
+        let most = usize::try_from(end - at).unwrap_or(PIECE).min(PIECE);
+        match file.read_at(&mut buffer[..most], at) {
+            Ok(0) => break,
+            Ok(count) => at += count as u64,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(at - start)
+}
+
+/// Only sees whether it is a file.
+fn look(wanted: &Wanted) -> std::io::Result<u64> {
+    match std::fs::metadata(&wanted.path)?.is_file() {
+        true => Ok(0),
+        false => Err(std::io::Error::other("not a file")),
+    }
+}
+
+/// Does that with all files, so many at a time.
+fn through(wanted: &[Wanted], at_once: usize, each: fn(&Wanted) -> std::io::Result<u64>) -> Report {
+    let (next, bytes, done) = (AtomicUsize::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    let (failed, began) = (Mutex::new(Vec::new()), Instant::now());
+    let bar = std::sync::OnceLock::new();
+    std::thread::scope(|scope| {
+        for _ in 0..at_once.min(wanted.len()) {
+            scope.spawn(|| {
+                while let Some((number, file)) = take(&next, wanted) {
+                    match each(file) {
+                        Ok(read) => {
+                            _ = (bytes.fetch_add(read, Ordering::Relaxed), done.fetch_add(1, Ordering::Relaxed))
+                        }
+                        Err(error) => {
+                            let one = Failed { path: file.path.display().to_string(), why: error.to_string() };
+                            failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((number, one));
+                        }
+                    }
+                    if began.elapsed() > PATIENCE {
+                        let bar = bar.get_or_init(|| progress::bar("warming", wanted.len() as u64));
+                        bar.set_position(next.load(Ordering::Relaxed).min(wanted.len()) as u64);
+                    }
+                }
+            });
+        }
+    });
+    if let Some(bar) = bar.get() {
+        bar.finish_and_clear();
+    }
+    let mut failed = failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    failed.sort_by_key(|&(number, _)| number);
+    let failed = failed.into_iter().map(|(_, failed)| failed).collect();
+    Report { files: done.into_inner(), bytes: bytes.into_inner(), failed }
+}
+
+fn take<'a>(next: &AtomicUsize, wanted: &'a [Wanted]) -> Option<(usize, &'a Wanted)> {
+    let number = next.fetch_add(1, Ordering::Relaxed);
+    Some((number, wanted.get(number)?))
+}

@@ -1,0 +1,106 @@
+//! `--order`: finds the mount whose files they are, and tells it their order over its socket.
+
+use std::collections::BTreeMap;
+use std::io::{BufWriter, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use forebay_live::told::Answer;
+use forebay_live::tree::{SOCKET_XATTR, STATS_XATTR};
+use forebay_serve::HINT;
+use rustix::io::Errno;
+use serde::Serialize;
+
+use super::names::Wanted;
+use super::{Failed, Report};
+use crate::failure::Failure;
+use crate::options::Warm;
+
+/// The longest path of a socket.
+const LONGEST: usize = 4096;
+
+/// A name, as the socket takes it.
+#[derive(Serialize)]
+struct Line<'a> {
+    path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<u64>,
+}
+
+/// Tells each mount its files, in order.
+pub(super) fn tell(options: &Warm, wanted: &[Wanted]) -> Result<Report, Failure> {
+    let mut report = Report::default();
+    let mut mounts: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
+    let mut roots: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    for file in wanted {
+        match line(file, &mut roots) {
+            Ok((root, line)) => mounts.entry(root).or_default().extend(line),
+            Err(why) => report.failed.push(Failed { path: file.path.display().to_string(), why }),
+        }
+    }
+    for (root, lines) in mounts {
+        let Answer { accepted, missing } = post(&root, &options.list, &lines)?;
+        report.files += accepted - (missing.len() as u64).min(accepted);
+        let failed = |name: String| Failed { path: root.join(name).display().to_string(), why: "no such file".into() };
+        report.failed.extend(missing.into_iter().map(failed));
+    }
+    Ok(report)
+}
+
+/// The root of a file's mount, and its line.
+fn line(file: &Wanted, roots: &mut BTreeMap<PathBuf, PathBuf>) -> Result<(PathBuf, Vec<u8>), String> {
+    let folder = file.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = file.path.file_name().ok_or("not a file")?;
+    let folder = folder.canonicalize().map_err(|error| error.to_string())?;
+    let root = match roots.get(&folder) {
+        Some(root) => root.clone(),
+        None => {
+            let is_root = |at: &&Path| rustix::fs::getxattr(*at, STATS_XATTR, &mut [0_u8; 0][..]).is_ok();
+            let root = folder.ancestors().find(is_root).ok_or("not in a forebay mount")?.to_owned();
+            roots.insert(folder.clone(), root.clone());
+            root
+        }
+    };
+    let path = folder.join(name);
+    let inner = path.strip_prefix(&root).map_err(|_| "not below its mount")?;
+    let path = inner.to_str().ok_or("its name is not UTF-8, which a told list cannot have")?;
+    let (start, end) = (file.range.as_ref().map(|range| range.start), file.range.as_ref().map(|range| range.end));
+    let mut line = serde_json::to_vec(&Line { path, start, end }).map_err(|error| error.to_string())?;
+    line.push(b'\n');
+    Ok((root, line))
+}
+
+/// Replaces a list of a mount.
+fn post(root: &Path, list: &str, lines: &[u8]) -> Result<Answer, Failure> {
+    let at = root.display();
+    let mut socket = vec![0; LONGEST];
+    let length = rustix::fs::getxattr(root, SOCKET_XATTR, socket.as_mut_slice()).map_err(|errno| match errno {
+        Errno::NODATA => Failure::input(format!(
+            "{at}: the mount has no control socket; mount it with --control unix:PATH, or warm without --order"
+        )),
+        errno => Failure::input(format!("{at}: {}", std::io::Error::from(errno))),
+    })?;
+    socket.truncate(length);
+    let socket = PathBuf::from(String::from_utf8_lossy(&socket).into_owned());
+    let refused = |error| Failure::run(format!("{at}: its control socket {}: {error}", socket.display()));
+    let stream = UnixStream::connect(&socket).map_err(refused)?;
+    let mut writer = BufWriter::new(&stream);
+    let list = list.bytes().map(|byte| format!("%{byte:02x}")).collect::<String>();
+    let head = format!(
+        "POST {HINT}?list={list}&mode=replace HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        lines.len()
+    );
+    writer.write_all(head.as_bytes()).and_then(|()| writer.write_all(lines)).map_err(refused)?;
+    writer.flush().map_err(refused)?;
+    drop(writer);
+    let mut answer = Vec::new();
+    (&stream).read_to_end(&mut answer).map_err(refused)?;
+    let answer = String::from_utf8_lossy(&answer);
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    if !head.starts_with("HTTP/1.1 202") {
+        return Err(Failure::run(format!("{at}: {}", body.trim())));
+    }
+    serde_json::from_str(body).map_err(|error| Failure::run(format!("{at}: an answer that makes no sense: {error}")))
+}

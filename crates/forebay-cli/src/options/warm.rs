@@ -1,0 +1,70 @@
+//! Options of `forebay warm`, and of the socket at which a mount is told lists.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, value_parser};
+
+/// Where a mount listens for lists.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum ControlAt {
+    /// Nowhere.
+    Off,
+    /// At a Unix socket.
+    Unix(PathBuf),
+}
+
+impl FromStr for ControlAt {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ControlAt, String> {
+        match text.strip_prefix("unix:") {
+            _ if text == "off" => Ok(ControlAt::Off),
+            Some(path) if !path.is_empty() => Ok(ControlAt::Unix(path.into())),
+            _ => Err("give unix:PATH, as in unix:/run/forebay.sock, or off".to_owned()),
+        }
+    }
+}
+
+/// `forebay warm`
+#[derive(Debug, Args)]
+pub(crate) struct Warm {
+    /// Files, and folders with all that is below them
+    #[arg(value_name = "PATH", required_unless_present = "from")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Take more files from this list, `-` for standard input
+    ///
+    /// A line is a path, or a path, the first byte and the byte behind the last, with tabs between
+    /// them. Example: `--from epoch.txt`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<PathBuf>,
+
+    /// Lines of the list end with a zero byte, as `find -print0` writes them
+    #[arg(long, short = '0', requires = "from")]
+    pub(crate) null: bool,
+
+    /// Tell the mount the files in this order, and return at once
+    ///
+    /// The mount fetches each file shortly before it is read. Without this option the files are
+    /// read through now, many at a time.
+    #[arg(long)]
+    pub(crate) order: bool,
+
+    /// The name of the list that --order tells; it replaces the list of that name
+    #[arg(long, value_name = "NAME", default_value = "warm", requires = "order", env = "FOREBAY_WARM_LIST")]
+    pub(crate) list: String,
+
+    /// Only see whether all of the files are there
+    #[arg(long, conflicts_with = "order")]
+    pub(crate) check: bool,
+
+    /// Files that are read at a time
+    #[arg(long, value_name = "COUNT", default_value = "32", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(env = "FOREBAY_WARM_AT_ONCE")]
+    pub(crate) at_once: u16,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,198 @@
+//! today-told: what a told list brings on today's loads, and what it costs a reader beside.
+
+use std::collections::BTreeSet;
+
+use forebay_core::{Event, EventKind, HandlerId, Policy};
+use forebay_device::random::Random;
+use forebay_device::{Description, ModelDescription, device};
+use forebay_sim::timed::{self, Load, Outcome, Record, Setup, Span, Told, Workload};
+use forebay_sim::untimed::{self, Algorithm, Capacity};
+use forebay_trace::{Memory, Request, Shape, Source, generate};
+use serde::Deserialize;
+
+use crate::{Context, Error, Experiment, Finding, Measure};
+
+/// Bytes of a block.
+const BLOCK: u64 = 4096;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    device: String,
+    policy: String,
+    /// Memory for this share of the distinct blocks.
+    memory: f64,
+    handlers: u32,
+    loads: Vec<Today>,
+    other: Other,
+}
+
+/// One of today's loads.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Today {
+    name: String,
+    /// Whether handlers share one order.
+    pool: bool,
+}
+
+/// The reader beside.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Other {
+    requests: u64,
+    bytes: u32,
+    file_mib: u64,
+    seconds: f64,
+}
+
+/// A load, read once.
+struct Loaded {
+    requests: Vec<Request>,
+    workload: Workload,
+    distinct: u64,
+}
+
+/// The machine of all runs.
+struct Machine<'a> {
+    parameters: &'a Parameters,
+    policy: Policy,
+    device: Description,
+    context: &'a Context<'a>,
+}
+
+pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
+    let parameters: Parameters = experiment.parameters()?;
+    let policy = experiment.policy(&parameters.policy)?;
+    let machine = Machine { policy, device: device(&parameters.device)?, parameters: &parameters, context };
+    let (mut measures, mut worst) = (Vec::new(), (f64::INFINITY, ""));
+    let loads = if context.quick { &parameters.loads[..1] } else { &parameters.loads[..] };
+    for (done, load) in loads.iter().enumerate() {
+        context.step(done, loads.len() + 1)?;
+        let loaded = loaded(experiment, load, context.seed)?;
+        let run = |told| timed::run(&machine.setup(&loaded, load.pool, told), &loaded.workload, context.watch);
+        let (untold, told) = (run(Told::Nobody)?, run(Told::Everybody)?);
+        let ceiling = machine.ceiling(experiment, load, &loaded)?;
+        let share = told.throughput_mb_s / ceiling;
+        worst = if share < worst.0 { (share, &load.name) } else { worst };
+        let ours = format!("{:.0} instead of {:.0} MB/s of {ceiling:.0}", told.throughput_mb_s, untold.throughput_mb_s);
+        measures.push(Measure::shown(&load.name, "", ours));
+    }
+    let of = format!("{:.2} of the ceiling ({})", worst.0, worst.1);
+    measures.push(experiment.judged("ceiling", worst.0, Measure::shown("the worst load told", "", of.clone()))?);
+    let (before, after) = beside(experiment, &machine)?;
+    let kept = after as f64 / before as f64;
+    let ours = format!("{after} reads instead of {before}");
+    measures.push(experiment.judged("beside", kept, Measure::shown("another reader beside training", "", ours))?);
+    Ok(Finding::new(format!("{of}; another reader keeps {:.0} %", kept * 100.0), measures, Vec::new()))
+}
+
+fn loaded(experiment: &Experiment, load: &Today, seed: u64) -> Result<Loaded, Error> {
+    let wrong = |error: generate::WrongWorkload| experiment.wrong(&error.to_string());
+    let mut source = generate::named(&load.name, &[], seed).map_err(wrong)?;
+    let mut requests = Vec::new();
+    while source.read(&mut requests)? > 0 {}
+    let blocks = |it: &Request| it.offset / BLOCK..(it.offset + u64::from(it.len)).div_ceil(BLOCK);
+    let all = requests.iter().flat_map(|it| blocks(it).map(|block| (it.file, block)));
+    let distinct = all.collect::<BTreeSet<_>>().len() as u64;
+    let workload = Workload::load(&mut generate::named(&load.name, &[], seed).map_err(wrong)?)?;
+    Ok(Loaded { requests, workload, distinct })
+}
+
+impl Machine<'_> {
+    fn memory(&self, distinct: u64) -> u64 {
+        (distinct as f64 * self.parameters.memory) as u64
+    }
+
+    fn setup(&self, loaded: &Loaded, pool: bool, told: Told) -> Setup {
+        let Parameters { handlers, .. } = *self.parameters;
+        let memory = self.memory(loaded.distinct) * BLOCK;
+        let setup = Setup::new(self.policy, memory, self.device.clone(), handlers);
+        Setup { load: pooled(setup.load.clone(), pool), told, seed: self.context.seed, ..setup }
+    }
+
+    /// What the store can give if only the misses of OPT are fetched, in MB/s.
+    fn ceiling(&self, experiment: &Experiment, load: &Today, loaded: &Loaded) -> Result<f64, Error> {
+        let ModelDescription::ObjectStore(store) = &self.device.model else {
+            return Err(experiment.wrong("the ceiling is that of an object store"));
+        };
+        let requests = loaded.requests.clone();
+        let open = move || -> Result<Box<dyn Source>, forebay_trace::Error> {
+            Ok(Box::new(Memory::new(requests.clone(), Shape::Ranges { block_bytes: BLOCK as u32 })))
+        };
+        let capacity = Capacity::Blocks(self.memory(loaded.distinct));
+        let opt = untimed::Run { algorithm: Algorithm::Opt, capacity };
+        let optimal = untimed::replay(&open, &untimed::Options::default(), &[opt], self.context.watch)?;
+        let missed = optimal.first().map_or(0, |outcome| outcome.misses) * BLOCK;
+        let (read, count) = (loaded.workload.read_bytes() as f64, loaded.workload.requests() as f64);
+        let mean = read / count;
+        // The latency's logarithm is normal: its mean lies above the median.
+        let (median, p99) = (store.first_byte.median_ms, store.first_byte.p99_ms.unwrap_or(store.first_byte.median_ms));
+        let deviation = (p99 / median).ln() / 2.326;
+        let first = median * (deviation * deviation / 2.0).exp() / 1e3;
+        let each = first + mean / (store.rate_mb_s * 1e6);
+        let by_connections = missed as f64 / mean * each / f64::from(store.connections);
+        let by_rate = missed as f64 / (store.total_mb_s.unwrap_or(f64::INFINITY) * 1e6);
+        let lists = if load.pool { 1.0 } else { loaded.workload.tasks() as f64 / f64::from(self.parameters.handlers) };
+        Ok(read / 1e6 / (by_connections.max(by_rate) + lists * first))
+    }
+}
+
+fn pooled(load: Load, shared: bool) -> Load {
+    match load {
+        Load::Closed { handlers, think_ns, cpu_ns, cpu_ns_per_kib, processors, private_bytes, .. } => {
+            Load::Closed { handlers, think_ns, cpu_ns, cpu_ns_per_kib, processors, private_bytes, pool: shared }
+        }
+        open @ Load::Open { .. } => open,
+    }
+}
+
+/// How many reads of the first reader were told the core.
+#[derive(Default)]
+struct First(u64);
+
+impl Record for First {
+    fn record(&mut self, _level: usize, event: Event, _actions: &[forebay_core::Action]) {
+        if let EventKind::Read { handler: HandlerId(1), .. } = event.kind {
+            self.0 += 1;
+        }
+    }
+}
+
+/// The reads of another reader beside training, untold and told.
+fn beside(experiment: &Experiment, machine: &Machine<'_>) -> Result<(u64, u64), Error> {
+    let Other { requests, bytes, file_mib, seconds } = machine.parameters.other;
+    let training = loaded(experiment, &Today { name: "epochs".into(), pool: true }, machine.context.seed)?;
+    let last = training.requests.iter().map(|it| it.file.max(u64::from(it.handler))).max().unwrap_or(0);
+    let mut random = Random::new(machine.context.seed);
+    let places = (file_mib << 20) / u64::from(bytes);
+    let mut all: Vec<Request> = (0..requests)
+        .map(|_| Request {
+            file: last + 1,
+            offset: random.below(places) * u64::from(bytes),
+            len: bytes,
+            handler: last as u32 + 1,
+            ..Request::default()
+        })
+        .collect();
+    all.extend(&training.requests);
+    let mut source = Memory::new(all.clone(), Shape::Ranges { block_bytes: BLOCK as u32 });
+    let (distinct, workload) = (training.distinct + (file_mib << 20) / BLOCK, Workload::load(&mut source)?);
+    let both = Loaded { requests: all, workload, distinct };
+    let counted = |told| -> Result<u64, Error> {
+        let setup = machine.setup(&both, true, told);
+        let load = match setup.load.clone() {
+            Load::Closed { handlers, think_ns, cpu_ns_per_kib, processors, private_bytes, pool, .. } => {
+                // It works a millisecond on each of its reads; so do the others.
+                let (handlers, cpu_ns, processors) = (handlers + 1, 1_000_000, processors.max(handlers + 1));
+                Load::Closed { handlers, think_ns, cpu_ns, cpu_ns_per_kib, processors, private_bytes, pool }
+            }
+            open @ Load::Open { .. } => open,
+        };
+        let mut first = First::default();
+        let setup = Setup { load, limit: Some(Span::Seconds(seconds)), ..setup };
+        let _: Outcome = timed::run_recorded(&setup, &both.workload, machine.context.watch, &mut first)?;
+        Ok(first.0)
+    };
+    Ok((counted(Told::Nobody)?, counted(Told::From(1))?))
+}
