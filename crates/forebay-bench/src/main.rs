@@ -32,6 +32,7 @@ mod serve;
 mod storage_aware;
 mod supply_chain;
 mod timed;
+mod told;
 mod trace_read;
 mod zipf;
 
@@ -137,6 +138,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("programs", programs::run),
     ("timed", timed::run),
     ("object-stream", object_stream::run),
+    ("told", told::run),
     ("serve", serve::run),
     ("peers", |smoke| {
         let Options { quick, only, runs, peer: peers, .. } = Options::parse();

@@ -11,6 +11,8 @@
 //! 64 blocks of a file, and takes about 80 bytes.
 
 mod list;
+#[cfg(test)]
+mod twin;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;

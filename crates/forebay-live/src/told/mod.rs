@@ -18,8 +18,8 @@ mod packed;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use forebay_core::ToldId;
-use forebay_source::{Attributes, Error, Kind, Object, Result};
+use forebay_core::{ToldId, ToldList};
+use forebay_source::{Attributes, BLOCK, Error, Kind, Object, Result};
 use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 
@@ -151,6 +151,8 @@ struct Told {
     window: VecDeque<Slot>,
     /// Extents that the core was told.
     extents: u32,
+    /// Extents that readers have passed.
+    extents_passed: u32,
     fetched: u64,
     wasted: u64,
     asleep: bool,
@@ -167,6 +169,7 @@ impl Told {
             passed: 0,
             window: VecDeque::new(),
             extents: 0,
+            extents_passed: 0,
             fetched: 0,
             wasted: 0,
             asleep: false,
@@ -181,11 +184,28 @@ impl Told {
         }
     }
 
+    /// The core has got so far.
+    fn sees(&mut self, views: &[ToldList]) {
+        let view = views.iter().find(|view| view.list == self.id).copied().unwrap_or_default();
+        (self.fetched, self.wasted) = (view.fetched * BLOCK as u64, view.wasted * BLOCK as u64);
+        (self.asleep, self.extents_passed) = (view.asleep, view.passed);
+    }
+
+    /// Whether readers have passed a name, or it is missing.
+    fn has_passed(&self, slot: &Slot) -> bool {
+        match (&slot.ahead, slot.extents) {
+            (Ahead::Missing, _) => true,
+            (Ahead::Open { .. }, Some(extents)) => extents <= self.extents_passed,
+            _ => false,
+        }
+    }
+
     fn state(&self, name: &str) -> ListState {
+        let passed = self.passed + self.window.iter().take_while(|slot| self.has_passed(slot)).count() as u64;
         ListState {
             name: name.to_owned(),
             length: self.accepted - self.missing,
-            cursor: self.passed.min(self.accepted - self.missing),
+            cursor: passed.min(self.accepted - self.missing),
             accepted: self.accepted,
             missing: self.missing,
             missing_names: self.missing_names.clone(),
@@ -299,7 +319,13 @@ impl Tree {
 
     /// The told lists.
     pub fn told(&self) -> Vec<ListState> {
-        self.lists().state.lock().lists.iter().map(|(name, told)| told.state(name)).collect()
+        let (_, views) = self.engine().lists(ToldId(0));
+        let mut state = self.lists().state.lock();
+        let lists = state.lists.iter_mut().map(|(name, told)| {
+            told.sees(&views);
+            told.state(name)
+        });
+        lists.collect()
     }
 
     /// The thread has something to do.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use forebay_core::{Extent, ToldId, ToldList};
+use forebay_core::{Extent, ToldId};
 use forebay_source::{BLOCK, Error};
 
 use super::{Ahead, Lists, Named, Opened, Slot, State, Told};
@@ -115,15 +115,8 @@ fn let_go(tree: &Arc<Tree>, lists: &Lists) -> bool {
     let known = |told: &Told| told.extents == 0 || views.iter().any(|view| view.list == told.id);
     state.lists.retain(|_, told| known(told));
     for told in state.lists.values_mut() {
-        let view = views.iter().find(|view| view.list == told.id).copied().unwrap_or(ToldList::default());
-        (told.fetched, told.wasted) = (view.fetched * BLOCK as u64, view.wasted * BLOCK as u64);
-        told.asleep = view.asleep;
-        let passed = |slot: &Slot| match (&slot.ahead, slot.extents) {
-            (Ahead::Missing, _) => true,
-            (Ahead::Open { .. }, Some(extents)) => extents <= view.passed,
-            _ => false,
-        };
-        while told.window.front().is_some_and(passed) {
+        told.sees(&views);
+        while told.window.front().is_some_and(|slot| told.has_passed(slot)) {
             if let Some(slot) = told.window.pop_front() {
                 told.passed += 1;
                 gone.push(slot);
