@@ -16,6 +16,7 @@ mod opener;
 mod packed;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_core::{ToldId, ToldList};
@@ -24,7 +25,7 @@ use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Held;
-use crate::tree::Tree;
+use crate::tree::{Branch, Tree};
 
 pub use lines::{BadLine, inner, line, report};
 pub use packed::Named;
@@ -255,12 +256,14 @@ impl Tree {
         names: impl IntoIterator<Item = Named>,
     ) -> std::result::Result<Answer, TellError> {
         let most = usize::try_from(self.engine().memory() / 8).unwrap_or(usize::MAX).max(8 << 20);
+        // Its files are let go of once nothing is locked.
+        let mut gone = None;
         let mut state = self.lists().state.lock();
         if mode != Mode::Append
             && let Some(told) = state.lists.remove(list)
         {
             state.over.push(told.id);
-            drop(told.names);
+            gone = Some(told);
         }
         let mut answer = Answer::default();
         if mode != Mode::Clear {
@@ -294,6 +297,7 @@ impl Tree {
             }
         }
         self.wake(state)?;
+        drop(gone);
         Ok(answer)
     }
 
@@ -315,6 +319,18 @@ impl Tree {
         let mut absent: Vec<usize> = found.iter().filter(|&(_, there)| !there).map(|(number, _)| number).collect();
         absent.sort_unstable();
         absent.into_iter().map(|number| names[number].path.display().to_string()).collect()
+    }
+
+    /// The source of a path from the root on, by its number, and the path there. `None` if the path
+    /// leads to no source.
+    pub fn within(&self, path: &Path) -> Option<(usize, PathBuf)> {
+        if let [Branch { name: None, .. }] = self.branches() {
+            return Some((0, path.to_owned()));
+        }
+        let mut parts = path.components();
+        let first = parts.next()?.as_os_str();
+        let branch = self.branches().iter().position(|branch| branch.name.as_deref() == Some(first))?;
+        Some((branch, parts.as_path().to_owned()))
     }
 
     /// The told lists.

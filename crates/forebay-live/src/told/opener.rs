@@ -109,11 +109,13 @@ fn take_in(tree: &Arc<Tree>, lists: &Lists) -> bool {
 /// Lets go of files that their readers have passed.
 fn let_go(tree: &Arc<Tree>, lists: &Lists) -> bool {
     let (_, views) = tree.engine().lists(ToldId(0));
-    let mut gone: Vec<Slot> = Vec::new();
+    // Closing may take its time, so nothing is locked then.
+    let (mut gone, mut ended): (Vec<Slot>, Vec<Told>) = (Vec::new(), Vec::new());
     let mut state = lists.state.lock();
     // A list that the core does not know any more is over.
     let known = |told: &Told| told.extents == 0 || views.iter().any(|view| view.list == told.id);
-    state.lists.retain(|_, told| known(told));
+    let over: Vec<String> = state.lists.iter().filter(|(_, told)| !known(told)).map(|(name, _)| name.clone()).collect();
+    ended.extend(over.iter().filter_map(|name| state.lists.remove(name)));
     for told in state.lists.values_mut() {
         told.sees(&views);
         while told.window.front().is_some_and(|slot| told.has_passed(slot)) {
@@ -124,8 +126,7 @@ fn let_go(tree: &Arc<Tree>, lists: &Lists) -> bool {
         }
     }
     drop(state);
-    // Closing may take its time.
-    !gone.is_empty()
+    !gone.is_empty() || !ended.is_empty()
 }
 
 /// Tells the core what is open, in order, as far as it has room.

@@ -181,18 +181,6 @@ impl Tree {
         let _ = self.socket.set(socket);
     }
 
-    /// The source of a path from the root on, by its number, and the path there. `None` if the path
-    /// leads to no source.
-    pub fn within(&self, path: &Path) -> Option<(usize, PathBuf)> {
-        if let [Branch { name: None, .. }] = self.branches.as_slice() {
-            return Some((0, path.to_owned()));
-        }
-        let mut parts = path.components();
-        let first = parts.next()?.as_os_str();
-        let branch = self.branches.iter().position(|branch| branch.name.as_deref() == Some(first))?;
-        Some((branch, parts.as_path().to_owned()))
-    }
-
     /// Its sources, for messages.
     pub fn describe(&self) -> String {
         let one = |branch: &Branch| match &branch.name {
