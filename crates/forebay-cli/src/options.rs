@@ -210,8 +210,8 @@ pub(crate) struct Mount {
 
     /// Where the mount is told what readers will read: unix:PATH, or off
     ///
-    /// A program or `forebay warm --order` names files in their order there (docs/told.md). Only the
-    /// user who mounts may. By default it is $XDG_RUNTIME_DIR/forebay/PID.sock; without that
+    /// A program or `forebay warm --order` names files in their order there (docs/told.md). Only
+    /// the user who mounts may. By default it is $XDG_RUNTIME_DIR/forebay/PID.sock; without that
     /// variable there is none. Example: `--control unix:/run/data.sock`
     #[arg(long, value_name = "WHERE")]
     pub(crate) control: Option<ControlAt>,

@@ -14,8 +14,8 @@
 //!        7 Ready at once, or when the last fetch that it waits for has arrived
 //! ```
 //!
-//! These steps are the files `admit`, `ahead`, `tell`, `fetch` and `release`, which have no state. That is
-//! in rooms, each of which alone touches its fields and knows at most the rooms below it:
+//! These steps are the files `admit`, `ahead`, `tell`, `fetch` and `release`, which have no state.
+//! That is in rooms, each of which alone touches its fields and knows at most the rooms below it:
 //!
 //! ```text
 //!   requests     reads and fetches: who waits for which, and who for frames

@@ -146,8 +146,8 @@ pub enum EventKind {
     /// them in that order. The core looks ahead for them instead of for their streams. The driver
     /// tells as much of a list as there is room for ([`Core::told_room`](crate::Core::told_room)),
     /// and more as its readers go on. Behind the last of several extents it sends a
-    /// [`Tick`](Self::Tick): then it is looked which of them are fetched. Of a file that the core does not know
-    /// nothing is told.
+    /// [`Tick`](Self::Tick): then it is looked which of them are fetched. Of a file that the core
+    /// does not know nothing is told.
     Told {
         /// The list. The first extent begins it.
         list: ToldId,

@@ -141,8 +141,9 @@ impl InFlight {
         self.fetches.entries.get(io.index())?.as_ref()
     }
 
-    /// Marks the fetches of `file` that no read waits for as called off, those for told lists apart,
-    /// and tells `each` of those that were not yet, in the order of their numbers. Walks over all fetches under way.
+    /// Marks the fetches of `file` that no read waits for as called off, those for told lists
+    /// apart, and tells `each` of those that were not yet, in the order of their numbers. Walks
+    /// over all fetches under way.
     pub fn call_off(&mut self, file: FileId, mut each: impl FnMut(IoId)) {
         for (number, entry) in self.fetches.entries.iter_mut().enumerate() {
             let idle = |fetch: &&mut Fetch| {

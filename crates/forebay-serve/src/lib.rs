@@ -3,8 +3,10 @@
 //!
 //! ```text
 //!   curl, browsers, proxies ─┐
-//!   object_store's clients ──┼── GET, HEAD, PROPFIND ──▶ server ─▶ connection ─▶ answer ─▶ site, files ─▶ engine ─▶ sources
-//!   forebay mount http://… ──┘   Range, If-Match,                                   └──▶ body ◀── leases ──┘
+//!   object_store's clients ──┼── GET, HEAD, PROPFIND ──▶ server ─▶ connection ─▶ answer ─▶ site,
+//! files ─▶ engine ─▶ sources
+//!   forebay mount http://… ──┘   Range, If-Match,                                   └──▶ body ◀──
+//! leases ──┘
 //!                                Forebay-Demand
 //! ```
 //!

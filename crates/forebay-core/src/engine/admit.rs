@@ -205,7 +205,10 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let gone = self.memory.released();
         out.push(Action::Evict { frame: self.memory.frame(slot) });
         let Some(device) = self.leaves(gone.key, out) else { return };
-        self.memory.unread().went(gone.key, if gone.unused { Was::Unread } else { Was::Referenced });
+        // A list knows itself what it gives up, and must not drive out what others miss.
+        if gone.owner != StreamId::TOLD {
+            self.memory.unread().went(gone.key, if gone.unused { Was::Unread } else { Was::Referenced });
+        }
         if gone.unused {
             self.storage.counters(device).wasted += 1;
             self.storage.counters(device).hints_wasted += u64::from(gone.owner == StreamId::TOLD);

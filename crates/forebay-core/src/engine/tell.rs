@@ -3,14 +3,15 @@
 //!
 //! ```text
 //!   Told ─ items behind the list ─▶ next one ─ a channel is free? room ahead? ─▶ frames ─▶ Fetch
-//!             ▲ moves on                                              │ of the list's own, or of others
+//!             ▲ moves on                                              │ of the list's own, or of
+//! others
 //!   a read of what a list names                                       ▼
 //!                                     spent ─▶ used last of all, if later than this ─▶ others'
 //! ```
 //!
 //! Lists live from frames of their own: the ones that nobody needs again, then those whose next use
 //! is farthest (Belady). A list takes a frame that others had only if these are idle, or have made
-//! twenty references since. Others take one back where they have less than half of memory, or miss
+//! enough references since. Others take one back where they have less than half of memory, or miss
 //! a block that had to go.
 
 use alloc::vec::Vec;
@@ -59,16 +60,17 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// What is here of an extent that a list names stays until its turn.
     fn keep_for_lists(&mut self, extent: Extent) {
-        if self.memory.hands_on() {
-            return;
-        }
         for key in extent.keys() {
-            if let Found::Resident(slot) = self.memory.look_up(key)
-                && !self.told.is_kept(key)
-                && self.told.keeps(key)
-            {
-                self.keep_for_list(slot);
+            if let Found::Resident(slot) = self.memory.look_up(key) {
+                self.keep_if_named(slot, key);
             }
+        }
+    }
+
+    /// A resident block stays until its turn, if a list names it.
+    fn keep_if_named(&mut self, slot: Slot, key: BlockKey) {
+        if !self.memory.hands_on() && !self.told.is_kept(key) && self.told.keeps(key) {
+            self.keep_for_list(slot);
         }
     }
 
@@ -207,7 +209,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.told.looks(self.now);
         self.spend();
         let sharers = self.lookahead.sharers(&self.memory, &self.storage);
-        // What the prefetch cache has room for; and of frames of their own lists may have half ahead.
+        // What the prefetch cache has room for; and of frames of their own lists may have half
+        // ahead.
         let room = self.memory.ahead(sharers).room.saturating_sub(self.memory.unread_pages());
         let room = room.max(self.memory.lists_have() / 2).max(self.memory.size() / 8);
         let mut busy: Vec<ToldId> = Vec::new();
@@ -242,7 +245,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let longest = depth.max(LONGEST).min(self.memory.size() / 8).max(1);
         let (mut runs, mut at, mut fetched, mut there_is_room) = (Runs::default(), wanted, 0, true);
         loop {
-            for key in at.extent().keys().filter(|key| at.names(key.block())) {
+            // A file may have come back shorter under its number.
+            let blocks = self.storage.blocks(at.extent().file);
+            for key in at.extent().within(0, blocks).keys().filter(|key| at.names(key.block())) {
                 match self.memory.look_up(key) {
                     Found::Absent => {
                         let Some(slot) = self.assign_for_list(key, at.used_in(), out) else {
@@ -255,12 +260,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                         runs.append(key, self.storage.begins_unit(key));
                         fetched += 1;
                     }
-                    Found::Resident(slot) if !self.memory.hands_on() && !self.told.is_kept(key) => {
-                        if self.told.keeps(key) {
-                            self.keep_for_list(slot);
-                        }
-                    }
-                    _ => {}
+                    Found::Resident(slot) => self.keep_if_named(slot, key),
+                    Found::UnderWay(..) => {}
                 }
             }
             if there_is_room {

@@ -84,9 +84,10 @@ struct Others {
     price: u64,
 }
 
-/// A list may take a frame of others for so many references that they have made. Each of these
-/// frames makes them miss once, or not at all.
-const PRICE: u64 = 20;
+/// A list may take a frame of others for so many references to blocks that they have made. Each of
+/// these frames makes one of their reads miss, or none; a read has some 20 blocks, and one in 20
+/// may miss.
+const PRICE: u64 = 400;
 
 /// Whenever they miss a block that had to go, the price doubles, up to so much. It falls with each
 /// frame that is taken.
@@ -213,8 +214,8 @@ impl Told {
         self.index.range(place(ToldId(0), 0)..=place(ToldId(u32::MAX), u64::MAX)).copied()
     }
 
-    /// A handler reads an extent, which begins `absent` or not. Whether a list names any of it: each
-    /// that does moves on.
+    /// A handler reads an extent, which begins `absent` or not. Whether a list names any of it:
+    /// each that does moves on.
     pub(super) fn is_read(&mut self, extent: Extent, handler: HandlerId, absent: bool, now: Instant) -> bool {
         let (mut named, leap) = (false, if absent { u64::MAX } else { LEAP });
         if extent.is_empty() {
@@ -380,8 +381,8 @@ impl Told {
         at_once.saturating_mul(2).saturating_mul(self.piece.max(INITIAL_WINDOW))
     }
 
-    /// The kept blocks, farthest next use first, list by list, down to those that are used in so many
-    /// items.
+    /// The kept blocks, farthest next use first, list by list, down to those that are used in so
+    /// many items.
     pub(super) fn farthest(&self, beyond: u64) -> impl Iterator<Item = BlockKey> {
         let farthest = |list: &List| list.farthest().next().map_or(0, |(_, distance, _)| distance);
         let mut lists: Vec<&List> = self.lists.values().collect();

@@ -1,12 +1,11 @@
 //! today-told: what a told list brings on today's loads, and what it costs a reader beside.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_core::{Event, EventKind, HandlerId, Policy};
 use forebay_device::random::Random;
 use forebay_device::{Description, ModelDescription, device};
 use forebay_sim::timed::{self, Load, Outcome, Record, Setup, Span, Told, Workload};
-use forebay_sim::untimed::{self, Algorithm, Capacity};
 use forebay_trace::{Memory, Request, Shape, Source, generate};
 use serde::Deserialize;
 
@@ -116,26 +115,75 @@ impl Machine<'_> {
         let ModelDescription::ObjectStore(store) = &self.device.model else {
             return Err(experiment.wrong("the ceiling is that of an object store"));
         };
-        let requests = loaded.requests.clone();
-        let open = move || -> Result<Box<dyn Source>, forebay_trace::Error> {
-            Ok(Box::new(Memory::new(requests.clone(), Shape::Ranges { block_bytes: BLOCK as u32 })))
-        };
-        let capacity = Capacity::Blocks(self.memory(loaded.distinct));
-        let opt = untimed::Run { algorithm: Algorithm::Opt, capacity };
-        let optimal = untimed::replay(&open, &untimed::Options::default(), &[opt], self.context.watch)?;
-        let missed = optimal.first().map_or(0, |outcome| outcome.misses) * BLOCK;
-        let (read, count) = (loaded.workload.read_bytes() as f64, loaded.workload.requests() as f64);
-        let mean = read / count;
-        // The latency's logarithm is normal: its mean lies above the median.
-        let (median, p99) = (store.first_byte.median_ms, store.first_byte.p99_ms.unwrap_or(store.first_byte.median_ms));
-        let deviation = (p99 / median).ln() / 2.326;
-        let first = median * (deviation * deviation / 2.0).exp() / 1e3;
-        let each = first + mean / (store.rate_mb_s * 1e6);
-        let by_connections = missed as f64 / mean * each / f64::from(store.connections);
-        let by_rate = missed as f64 / (store.total_mb_s.unwrap_or(f64::INFINITY) * 1e6);
-        let lists = if load.pool { 1.0 } else { loaded.workload.tasks() as f64 / f64::from(self.parameters.handlers) };
-        Ok(read / 1e6 / (by_connections.max(by_rate) + lists * first))
+        let median_ms = store.first_byte.median_ms;
+        let p99_ms = store.first_byte.p99_ms.unwrap_or(median_ms);
+        let missed = missed(&loaded.requests, self.memory(loaded.distinct) * BLOCK);
+        let (count, bytes) = missed.values().fold((0, 0), |(count, bytes), it| (count + it.0, bytes + it.1));
+        let slowest = slowest(median_ms, p99_ms, self.context.seed);
+        let busy = slowest[1] * count as f64 + bytes as f64 / (store.rate_mb_s * 1e6);
+        let by_connections = busy / f64::from(store.connections);
+        let by_rate = bytes as f64 / (store.total_mb_s.unwrap_or(f64::INFINITY) * 1e6);
+        // A list of its own is over when its slowest request is.
+        let lists = missed.values().map(|&(count, _)| slowest[(count as usize).min(MOST)]).sum::<f64>();
+        let by_lists = if load.pool { 0.0 } else { lists / f64::from(self.parameters.handlers) };
+        Ok(loaded.workload.read_bytes() as f64 / 1e6 / by_connections.max(by_rate).max(by_lists))
     }
+}
+
+/// The most requests of a list whose slowest is told apart.
+const MOST: usize = 128;
+
+/// The mean latency of the slowest of so many requests, in seconds, by number.
+fn slowest(median_ms: f64, p99_ms: f64, seed: u64) -> Vec<f64> {
+    const DRAWS: usize = 2000;
+    let deviation = (p99_ms / median_ms).ln() / 2.326;
+    let mut random = Random::new(seed);
+    let mut unit = || (random.below(1 << 30) + 1) as f64 / (1_u64 << 30) as f64;
+    let mut sums = vec![0.0; MOST + 1];
+    for _ in 0..DRAWS {
+        let mut most = 0.0_f64;
+        for sum in &mut sums[1..] {
+            // Box and Muller. The latency's logarithm is normal.
+            let normal = (-2.0 * unit().ln()).sqrt() * (2.0 * std::f64::consts::PI * unit()).cos();
+            most = most.max(median_ms / 1e3 * (deviation * normal).exp());
+            *sum += most / DRAWS as f64;
+        }
+    }
+    sums
+}
+
+/// By task, how many requests OPT (Belady) misses in a cache of so many bytes, and their bytes. A
+/// request is whole: half of it costs its reader a request all the same.
+fn missed(requests: &[Request], memory: u64) -> BTreeMap<u32, (u64, u64)> {
+    let key = |it: &Request| (it.file, it.offset, it.len);
+    let mut next_of = BTreeMap::new();
+    let mut nexts = vec![usize::MAX; requests.len()];
+    for (at, request) in requests.iter().enumerate().rev() {
+        nexts[at] = next_of.insert(key(request), at).unwrap_or(usize::MAX);
+    }
+    // By next use: the place of the request that comes again, which for those that do not is their
+    // own, behind all.
+    let (mut cache, mut held): (BTreeMap<usize, u64>, u64) = (BTreeMap::new(), 0);
+    let mut missed: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for (at, request) in requests.iter().enumerate() {
+        let bytes = u64::from(request.len);
+        match cache.remove(&at) {
+            Some(bytes) => held -= bytes,
+            None => {
+                let task = missed.entry(request.handler).or_default();
+                *task = (task.0 + 1, task.1 + bytes);
+            }
+        }
+        if nexts[at] < usize::MAX {
+            cache.insert(nexts[at], bytes);
+            held += bytes;
+        }
+        while held > memory {
+            let Some((_, bytes)) = cache.pop_last() else { break };
+            held -= bytes;
+        }
+    }
+    missed
 }
 
 fn pooled(load: Load, shared: bool) -> Load {

@@ -23,21 +23,46 @@ fn today(load: &str, parameters: &[(&str, &str)], percent: u64, pool: bool, told
     run(&setup, &workload, &Unwatched).expect("it runs")
 }
 
+/// A reader that tells its order has the store's connections, one that does not has its latency.
+/// Nothing is fetched in vain.
 #[test]
-fn look() {
-    for (load, pool) in
-        [("epochs", true), ("epochs-packed", true), ("container-starts", false), ("parquet", false), ("shards", true)]
-    {
-        for told in [Told::Nobody, Told::Everybody] {
-            let began = std::time::Instant::now();
-            let outcome = today(load, &[], 50, pool, told);
-            let level = &outcome.levels[0].counters;
-            eprintln!(
-                "{load} {told:?}: {:.1} MB/s in {:.1} s; {level:?}  [{:?}]",
-                outcome.throughput_mb_s,
-                outcome.seconds,
-                began.elapsed()
-            );
-        }
+fn told_loads_wait_for_the_rate_and_not_for_the_latency() {
+    for (load, parameters, pool, gain) in [
+        ("epochs", [("tasks", "4000"), ("samples", "1000")], true, 8.0),
+        ("epochs-packed", [("tasks", "4000"), ("samples", "1000")], true, 8.0),
+        ("shards", [("tasks", "96"), ("shards", "32")], true, 1.5),
+        ("parquet", [("tasks", "200"), ("files", "16")], false, 3.0),
+        ("container-starts", [("tasks", "80"), ("images", "24")], false, 3.0),
+    ] {
+        let [untold, told] = [Told::Nobody, Told::Everybody].map(|told| today(load, &parameters, 50, pool, told));
+        let ratio = told.throughput_mb_s / untold.throughput_mb_s;
+        assert!(ratio >= gain, "{load}: {:.0} and {:.0} MB/s", told.throughput_mb_s, untold.throughput_mb_s);
+        let counters = &told.levels[0].counters;
+        assert!(counters.hinted > 0 && counters.hints_wasted * 50 <= counters.hinted, "{load}: {counters:?}");
+        assert_eq!(untold.levels[0].counters.hinted, 0);
     }
+}
+
+#[test]
+fn the_same_is_told_to_the_bit() {
+    let run = || today("epochs", &[("tasks", "600"), ("samples", "200")], 50, true, Told::Everybody);
+    assert_eq!(format!("{:?}", run()), format!("{:?}", run()));
+}
+
+/// The first tasks may be those of readers that tell nothing.
+#[test]
+fn only_some_tasks_tell() {
+    let parameters = [("tasks", "40"), ("images", "24")];
+    let hinted = |told| today("container-starts", &parameters, 50, false, told).levels[0].counters.hinted;
+    let (all, half, none) = (hinted(Told::Everybody), hinted(Told::From(20)), hinted(Told::From(40)));
+    assert!(all > half && half > 0 && none == 0, "{all}, {half}, {none}");
+}
+
+#[test]
+fn requests_that_come_at_their_times_tell_nothing() {
+    let requests = (0..10).map(|nth| forebay_trace::Request { offset: nth * 4096, len: 4096, ..Default::default() });
+    let setup = crate::load::setup("auto", crate::load::flat(1.0, 1), 1);
+    let setup = Setup { load: Load::Open { speed: 1.0 }, told: Told::Everybody, ..setup };
+    let error = run(&setup, &crate::load::workload(requests.collect()), &Unwatched).expect_err("it makes no sense");
+    assert!(error.to_string().contains("could tell their order"), "{error}");
 }

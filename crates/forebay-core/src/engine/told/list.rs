@@ -240,9 +240,9 @@ impl List {
         self.heads.iter().map(|head| head.at).min().unwrap_or(self.base).max(self.base)
     }
 
-    /// Forgets items that were read, or are unread more than `skip` items behind every head (the one
-    /// that a head is at apart), and heads that are `lag` items behind the first. Of the former says where they stood, and which blocks are
-    /// still kept.
+    /// Forgets items that were read, or are unread more than `skip` items behind every head (the
+    /// one that a head is at apart), and heads that are `lag` items behind the first. Of the former
+    /// says where they stood, and which blocks are still kept.
     pub(super) fn trim(&mut self, lag: u64, skip: u64, mut over: impl FnMut(u64, FileId, u32, Vec<BlockKey>)) {
         let furthest = self.heads.iter().map(|head| head.at).max().unwrap_or(0);
         if self.heads.len() > 1 {
