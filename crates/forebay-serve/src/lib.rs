@@ -3,10 +3,8 @@
 //!
 //! ```text
 //!   curl, browsers, proxies ─┐
-//!   object_store's clients ──┼── GET, HEAD, PROPFIND ──▶ server ─▶ connection ─▶ answer ─▶ site,
-//! files ─▶ engine ─▶ sources
-//!   forebay mount http://… ──┘   Range, If-Match,                                   └──▶ body ◀──
-//! leases ──┘
+//!   object_store's clients ──┼── GET, HEAD, PROPFIND ──▶ server ─▶ connection ─▶ answer ─▶ site, files ─▶ engine ─▶ sources
+//!   forebay mount http://… ──┘   Range, If-Match,                                   └──▶ body ◀── leases ──┘
 //!                                Forebay-Demand
 //! ```
 //!
