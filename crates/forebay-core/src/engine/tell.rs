@@ -2,11 +2,9 @@
 //! room.
 //!
 //! ```text
-//!   Told ─ items behind the list ─▶ next one ─ a channel is free? room ahead? ─▶ frames ─▶ Fetch
-//!             ▲ moves on                                              │ of the list's own, or of
-//! others
-//!   a read of what a list names                                       ▼
-//!                                     spent ─▶ used last of all, if later than this ─▶ others'
+//!   Told ─▶ items behind the list ─▶ the next: a channel is free? room ahead? ─▶ frames ─▶ Fetch
+//!              ▲ moves on                                                          ▲
+//!   a read of what a list names           spent ─▶ used last, if later than this ─▶ others'
 //! ```
 //!
 //! Lists live from frames of their own: the ones that nobody needs again, then those whose next use
