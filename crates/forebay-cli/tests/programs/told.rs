@@ -176,7 +176,9 @@ fn the_socket_lies_among_the_users_runtime_files() {
     let told = warm(&["--order", text(&without.path().join("file"))]);
     assert!(said(&told).contains("no control socket; mount it with --control"), "{}", said(&told));
     let runtime = tempfile::tempdir().expect("a folder");
-    let with = by(&|command| drop(command.env("XDG_RUNTIME_DIR", runtime.path())));
+    let with = by(&|command| {
+        command.env("XDG_RUNTIME_DIR", runtime.path());
+    });
     let socket = socket(&with).expect("it listens");
     assert!(socket.starts_with(text(&runtime.path().join("forebay"))) && socket.ends_with(".sock"), "{socket}");
     assert!(Path::new(&socket).exists());

@@ -43,6 +43,8 @@ struct Other {
     bytes: u32,
     file_mib: u64,
     seconds: f64,
+    /// Samples that are read beside, at most.
+    training: u64,
 }
 
 /// A load, read once.
@@ -68,7 +70,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let loads = if context.quick { &parameters.loads[..1] } else { &parameters.loads[..] };
     for (done, load) in loads.iter().enumerate() {
         context.step(done, loads.len() + 1)?;
-        let loaded = loaded(experiment, load, context.seed)?;
+        let loaded = loaded(experiment, &load.name, &[], context.seed)?;
         let run = |told| timed::run(&machine.setup(&loaded, load.pool, told), &loaded.workload, context.watch);
         let (untold, told) = (run(Told::Nobody)?, run(Told::Everybody)?);
         let ceiling = machine.ceiling(experiment, load, &loaded)?;
@@ -86,15 +88,15 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     Ok(Finding::new(format!("{of}; another reader keeps {:.0} %", kept * 100.0), measures, Vec::new()))
 }
 
-fn loaded(experiment: &Experiment, load: &Today, seed: u64) -> Result<Loaded, Error> {
+fn loaded(experiment: &Experiment, load: &str, with: &[(&str, &str)], seed: u64) -> Result<Loaded, Error> {
     let wrong = |error: generate::WrongWorkload| experiment.wrong(&error.to_string());
-    let mut source = generate::named(&load.name, &[], seed).map_err(wrong)?;
+    let mut source = generate::named(load, with, seed).map_err(wrong)?;
     let mut requests = Vec::new();
     while source.read(&mut requests)? > 0 {}
     let blocks = |it: &Request| it.offset / BLOCK..(it.offset + u64::from(it.len)).div_ceil(BLOCK);
     let all = requests.iter().flat_map(|it| blocks(it).map(|block| (it.file, block)));
     let distinct = all.collect::<BTreeSet<_>>().len() as u64;
-    let workload = Workload::load(&mut generate::named(&load.name, &[], seed).map_err(wrong)?)?;
+    let workload = Workload::load(&mut generate::named(load, with, seed).map_err(wrong)?)?;
     Ok(Loaded { requests, workload, distinct })
 }
 
@@ -110,14 +112,14 @@ impl Machine<'_> {
         Setup { load: pooled(setup.load.clone(), pool), told, seed: self.context.seed, ..setup }
     }
 
-    /// What the store can give if only the misses of OPT are fetched, in MB/s.
+    /// What the store can give if no more is fetched than what was told allows, in MB/s.
     fn ceiling(&self, experiment: &Experiment, load: &Today, loaded: &Loaded) -> Result<f64, Error> {
         let ModelDescription::ObjectStore(store) = &self.device.model else {
             return Err(experiment.wrong("the ceiling is that of an object store"));
         };
         let median_ms = store.first_byte.median_ms;
         let p99_ms = store.first_byte.p99_ms.unwrap_or(median_ms);
-        let missed = missed(&loaded.requests, self.memory(loaded.distinct) * BLOCK);
+        let missed = missed(&loaded.requests, self.memory(loaded.distinct) * BLOCK, load.pool);
         let (count, bytes) = missed.values().fold((0, 0), |(count, bytes), it| (count + it.0, bytes + it.1));
         let slowest = slowest(median_ms, p99_ms, self.context.seed);
         let busy = slowest[1] * count as f64 + bytes as f64 / (store.rate_mb_s * 1e6);
@@ -152,34 +154,38 @@ fn slowest(median_ms: f64, p99_ms: f64, seed: u64) -> Vec<f64> {
     sums
 }
 
-/// By task, how many requests OPT (Belady) misses in a cache of so many bytes, and their bytes. A
-/// request is whole: half of it costs its reader a request all the same.
-fn missed(requests: &[Request], memory: u64) -> BTreeMap<u32, (u64, u64)> {
-    let key = |it: &Request| (it.file, it.offset, it.len);
+/// By task, how many requests are missed in a cache of so many bytes, and their bytes. A request is
+/// whole: half of it costs its reader a request all the same; neighbours of one task are one. Where
+/// all is told Belady's rule is known, and else the request that was made last stays (LRU).
+fn missed(requests: &[Request], memory: u64, all: bool) -> BTreeMap<u32, (u64, u64)> {
     let mut next_of = BTreeMap::new();
-    let mut nexts = vec![usize::MAX; requests.len()];
+    let mut nexts = vec![0; requests.len()];
     for (at, request) in requests.iter().enumerate().rev() {
-        nexts[at] = next_of.insert(key(request), at).unwrap_or(usize::MAX);
+        let never = usize::MAX - at;
+        nexts[at] = next_of.insert((request.file, request.offset, request.len), at).unwrap_or(never);
     }
-    // By next use: the place of the request that comes again, which for those that do not is their
-    // own, behind all.
-    let (mut cache, mut held): (BTreeMap<usize, u64>, u64) = (BTreeMap::new(), 0);
+    // By next use: bytes and last use; and the other way round.
+    let (mut cache, mut by_last) = (BTreeMap::new(), BTreeMap::new());
+    let (mut held, mut before) = (0, (u32::MAX, 0, 0));
     let mut missed: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     for (at, request) in requests.iter().enumerate() {
         let bytes = u64::from(request.len);
-        match cache.remove(&at) {
-            Some(bytes) => held -= bytes,
-            None => {
-                let task = missed.entry(request.handler).or_default();
-                *task = (task.0 + 1, task.1 + bytes);
-            }
+        if let Some((bytes, last)) = cache.remove(&at) {
+            by_last.remove(&last);
+            held -= bytes;
+        } else {
+            let task = missed.entry(request.handler).or_default();
+            let apart = before != (request.handler, request.file, request.offset);
+            *task = (task.0 + u64::from(apart), task.1 + bytes);
+            before = (request.handler, request.file, request.offset + bytes);
         }
-        if nexts[at] < usize::MAX {
-            cache.insert(nexts[at], bytes);
-            held += bytes;
-        }
+        cache.insert(nexts[at], (bytes, at));
+        by_last.insert(at, nexts[at]);
+        held += bytes;
         while held > memory {
-            let Some((_, bytes)) = cache.pop_last() else { break };
+            let last = if all { cache.keys().next_back().copied() } else { by_last.values().next().copied() };
+            let Some((bytes, last)) = last.and_then(|goes| cache.remove(&goes)) else { break };
+            by_last.remove(&last);
             held -= bytes;
         }
     }
@@ -209,8 +215,9 @@ impl Record for First {
 
 /// The reads of another reader beside training, untold and told.
 fn beside(experiment: &Experiment, machine: &Machine<'_>) -> Result<(u64, u64), Error> {
-    let Other { requests, bytes, file_mib, seconds } = machine.parameters.other;
-    let training = loaded(experiment, &Today { name: "epochs".into(), pool: true }, machine.context.seed)?;
+    let Other { requests, bytes, file_mib, seconds, .. } = machine.parameters.other;
+    let tasks = machine.parameters.other.training.to_string();
+    let training = loaded(experiment, "epochs", &[("tasks", &tasks)], machine.context.seed)?;
     let last = training.requests.iter().map(|it| it.file.max(u64::from(it.handler))).max().unwrap_or(0);
     let mut random = Random::new(machine.context.seed);
     let places = (file_mib << 20) / u64::from(bytes);
