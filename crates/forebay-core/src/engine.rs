@@ -54,7 +54,7 @@ use crate::event::{Action, Actions, Event, EventKind};
 use crate::index::Index;
 use crate::level::Label;
 use crate::replacement::Replacement;
-use crate::types::{Caller, Instant, ReadId};
+use crate::types::{Caller, Extent, Instant, ReadId};
 
 pub use interface::Core;
 pub use setup::{Programs, Referenced, Seats, Setup};
@@ -82,6 +82,8 @@ pub struct Engine<R, I> {
     now: Instant,
     /// Scratch: fetches of the read being admitted.
     runs: Runs,
+    /// Scratch: what its reader will read next elsewhere.
+    elsewhere: Vec<Extent>,
     /// Scratch: reads that waited for a fetch.
     woken: Vec<ReadId>,
 }
@@ -107,6 +109,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             requests: Requests::default(),
             now: Instant(0),
             runs: Runs::default(),
+            elsewhere: Vec::new(),
             woken: Vec::new(),
         }
     }
