@@ -33,6 +33,7 @@ mod odds;
 mod pieces;
 pub mod worth;
 
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -206,7 +207,7 @@ impl Prefetcher for Auto {
         }
     }
 
-    fn learnt(&self, out: &mut Vec<(ContextId, Usual)>) {
+    fn learnt(&self, out: &mut BTreeMap<ContextId, Usual>) {
         let contexts = self.knowledge.iter().flat_map(Knowledge::contexts);
         out.extend(
             contexts.map(|(context, habits)| (context, habits.usual())).filter(|(_, usual)| *usual != Usual::UNKNOWN),
