@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use forebay_device::fit::{DiskSample, fit_disk, fit_latency_rate, median};
+use forebay_device::fit::{DiskSample, FlatSample, fit_disk, fit_latency_rate, median};
 use forebay_device::random::Random;
 use forebay_device::{Kind, Profile};
 
@@ -112,7 +112,8 @@ pub fn disk(
     let (least, most) = (fit.seek.first().map_or(0, switch), fit.seek.last().map_or(0, switch));
     // An arm takes milliseconds; flash takes the same everywhere.
     let flat = most < 1_000_000 || (most < 2 * least && fit.half_revolution < least / 4);
-    let times: Vec<(u64, u64)> = samples.iter().filter(|s| s.distance > 0 || flat).map(|s| (s.len, s.nanos)).collect();
+    let reads = samples.iter().filter(|s| s.distance > 0 || flat);
+    let times: Vec<FlatSample> = reads.map(|s| FlatSample { len: s.len, nanos: s.nanos }).collect();
     let rate = median(fit.zones.iter().map(|&(_, rate)| rate as f64)) as u64;
     let flow = fit_latency_rate(&times).filter(|_| flat);
     let first_byte = median(fit.seek.iter().map(|point| switch(point) as f64)) as u64;
@@ -215,7 +216,7 @@ pub fn flat(
         let len = lengths[samples.len() % lengths.len()];
         let place = run.place(len);
         let nanos = run.read(place, len)?;
-        samples.push((len, nanos));
+        samples.push(FlatSample { len, nanos });
         if nanos > run.budget / 20 && lengths.len() > 3 && len > lengths[2] {
             lengths.retain(|&other| other < len);
         }
