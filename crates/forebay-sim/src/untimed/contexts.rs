@@ -53,7 +53,7 @@ impl<R: replacement::Replacement + Send + 'static> Contexts<R> {
     /// How many blocks the default partition has, how many are one-shot, and how many each loop
     /// has.
     pub fn sizes(&self) -> Vec<u32> {
-        self.segments.program(0).map(|program| program.sizes(&self.directory.frames).collect()).unwrap_or_default()
+        self.segments.context_parts(0).map(|parts| parts.sizes(&self.directory.frames).collect()).unwrap_or_default()
     }
 
     /// The record of contexts.
