@@ -153,8 +153,8 @@ fn draw<DB: DrawingBackend>(chart: &Chart, area: &DrawingArea<DB, Shift>, scale:
     Ok(spots)
 }
 
-/// The mark of line `number` at a pixel: shapes and colours change with different periods, so that many lines
-/// can be told apart.
+/// The mark of line `number` at a pixel: shapes and colours change with different periods, so that
+/// many lines can be told apart.
 fn mark<DB: DrawingBackend>(
     area: &DrawingArea<DB, Shift>,
     number: usize,

@@ -2,7 +2,7 @@
 //! partition.
 //!
 //! ```text
-//!   access ──▶ detector (Fig. 3): recency │ dear │ pcc │ ubm ──▶ Pattern ──▶ Place ──▶ parts (Fig. 4)
+//!   access ─▶ detector (Fig. 3): recency │ dear │ pcc │ ubm ─▶ Pattern ─▶ Place ─▶ parts (Fig. 4)
 //! ```
 //!
 //! [`Detector`] is the access pattern detector (AMP Fig. 3, §3.1), or one of the baselines beside
