@@ -2,7 +2,7 @@
 //! over its directory.
 
 use forebay_core::directory::Directory;
-use forebay_core::engine::Programs;
+use forebay_core::engine::ContextSeat;
 use forebay_core::frames::{FETCHING, FREE, flag};
 use forebay_core::index::Dense;
 use forebay_core::partition::{Callers, Segments};
@@ -39,7 +39,7 @@ pub struct Contexts<R> {
 impl<R: replacement::Replacement + Send + 'static> Contexts<R> {
     /// Of `frames` blocks.
     pub fn new(frames: u32, contexts: presets::Contexts) -> Contexts<R> {
-        let Programs { callers, loops, placements } = contexts.build::<R>(&[frames]);
+        let ContextSeat { callers, loops, placements } = contexts.build::<R>(&[frames]);
         let loops = Some(loops);
         let (lists, ghosts) = (Segments::<R>::lists(1, loops), Segments::<R>::ghosts(frames, 1, true));
         Contexts {
