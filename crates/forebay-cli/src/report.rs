@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::options::Report;
 use crate::output;
 use crate::size::count;
-use crate::table::{Side, Table};
+use crate::table::{Column, Side, Table};
 
 /// Fields that describe a run rather than a row. If all rows have the same value, it stands below
 /// the table, once.
@@ -115,7 +115,7 @@ fn list(record: &Fields) -> String {
     let one = std::slice::from_ref(record);
     let mut rows = record.iter().map(|(name, value)| (heading(name), cell(name, value, decimals(one, name))));
     let Some((name, value)) = rows.next() else { return String::new() };
-    let mut table = Table::new([(name.as_str(), Side::Left), (value.as_str(), Side::Left)]);
+    let mut table = Table::new([Column::left(&name), Column::left(&value)]);
     rows.for_each(|(name, value)| table.row([name, value]));
     table.to_string()
 }
@@ -125,7 +125,7 @@ fn table(records: &[Fields]) -> String {
     let shown = columns(records).into_iter().filter(|name| !is_detail(name));
     let (settings, columns): (Vec<&str>, Vec<&str>) = shown.partition(|name| shared(name));
     let headings: Vec<(String, Side)> = columns.iter().map(|name| (heading(name), side(records, name))).collect();
-    let mut table = Table::new(headings.iter().map(|(heading, side)| (heading.as_str(), *side)));
+    let mut table = Table::new(headings.iter().map(|(name, side)| Column { name, side: *side }));
     let decimals: Vec<usize> = columns.iter().map(|name| decimals(records, name)).collect();
     for record in records {
         let cells = columns.iter().zip(&decimals);

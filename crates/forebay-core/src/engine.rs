@@ -57,7 +57,7 @@ use crate::replacement::Replacement;
 use crate::types::{Caller, Extent, Instant, ReadId};
 
 pub use interface::Core;
-pub use setup::{Programs, Referenced, Seats, Setup};
+pub use setup::{ContextSeat, Referenced, Seats, Setup};
 
 /// The errno of a read whose file the core does not know (EBADF).
 const UNKNOWN_FILE: i32 = 9;
@@ -95,8 +95,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     ///
     /// [`Segments::most`]: crate::partition::Segments::most
     pub fn new(setup: Setup, seats: Seats) -> Engine<R, I> {
-        let Seats { prefetcher, reclaimer, divider, programs } = seats;
-        let mut memory = Memory::new(&setup, reclaimer, divider, programs);
+        let Seats { prefetcher, reclaimer, divider, contexts } = seats;
+        let mut memory = Memory::new(&setup, reclaimer, divider, contexts);
         let lookahead = Lookahead::new(&setup, prefetcher);
         let (hears, sample) = (memory.hears_references(), memory.sample());
         let short_cut = ShortCut::new(lookahead.needs(), setup.referenced, hears, sample);

@@ -348,9 +348,9 @@ impl<R: Replacement> Small<R> {
         let (directory, segments) = (&mut self.directory, &mut self.segments);
         let found = directory.find(key);
         let resident = found.filter(|&slot| !directory.frames.is_ghost(slot));
-        let program = segments.program(0).is_some();
+        let parted = segments.context_parts(0).is_some();
         if let Some(slot) = resident {
-            if !program {
+            if !parted {
                 segments.hit(directory, slot);
             } else if !segments.hit_by(directory, 0, slot, access, access.now) {
                 _ = segments.accessed(directory, 0, key, access);
@@ -360,7 +360,7 @@ impl<R: Replacement> Small<R> {
         }
         _ = segments.accessed(directory, 0, key, access);
         let ghost = found;
-        let class = match program {
+        let class = match parted {
             true => segments.missed_by(directory, 0, key, ghost, access.place, false),
             false => segments.miss(directory, 0, ghost),
         };

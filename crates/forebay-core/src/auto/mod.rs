@@ -37,6 +37,7 @@ mod sequel;
 mod steps;
 pub mod worth;
 
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -237,7 +238,7 @@ impl Prefetcher for Auto {
         }
     }
 
-    fn learnt(&self, out: &mut Vec<(ContextId, Usual)>) {
+    fn learnt(&self, out: &mut BTreeMap<ContextId, Usual>) {
         let contexts = self.knowledge.iter().flat_map(Knowledge::contexts);
         out.extend(
             contexts.map(|(context, habits)| (context, habits.usual())).filter(|(_, usual)| *usual != Usual::UNKNOWN),

@@ -5,7 +5,7 @@
 //! joins demand and prefetch of one extent into one fetch. A prefetcher is told how much memory the
 //! stream may use; the kernels' own policies, the baselines, do not ask.
 
-use alloc::vec::Vec;
+use alloc::collections::BTreeMap;
 
 use crate::demand::Supply;
 use crate::device::DeviceCost;
@@ -106,8 +106,8 @@ pub trait Prefetcher: Send {
     /// An earlier run learnt this of the streams of a context.
     fn hinted(&mut self, _context: ContextId, _usual: Usual) {}
 
-    /// Appends the knowledge of contexts that the next run can use.
-    fn learnt(&self, _out: &mut Vec<(ContextId, Usual)>) {}
+    /// Adds the knowledge of contexts that the next run can use.
+    fn learnt(&self, _out: &mut BTreeMap<ContextId, Usual>) {}
 
     /// The blocks around a missed one to load beyond the plan, if any. If [`Needs::near`].
     fn near(&self, _miss: &Miss<'_>) -> Option<Near> {
