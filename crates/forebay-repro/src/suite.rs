@@ -12,7 +12,8 @@ use forebay_device::{Request, device};
 use forebay_sim::timed::{Load as Readers, Outcome, Setup, Span, Workload, run};
 use forebay_sim::untimed::{self, Algorithm, Capacity, Options};
 use forebay_sim::{processors, sweep};
-use forebay_trace::{Memory, Source, generate};
+use forebay_trace::generate::{self, Given};
+use forebay_trace::{Memory, Source};
 use serde::Deserialize;
 
 use crate::{Error, Experiment, Job};
@@ -156,9 +157,9 @@ impl Suite {
 }
 
 impl Load {
-    fn source(&self, seed: u64, experiment: &Experiment) -> Result<generate::Generated, Error> {
-        let given: Vec<(&str, &str)> =
-            self.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    fn source<'a>(&'a self, seed: u64, experiment: &Experiment) -> Result<generate::Generated, Error> {
+        let given = |(name, value): (&'a String, &'a String)| Given { name, value };
+        let given: Vec<Given<'a>> = self.parameters.iter().map(given).collect();
         generate::named(&self.workload, &given, seed).map_err(|error| experiment.wrong(&error.to_string()))
     }
 

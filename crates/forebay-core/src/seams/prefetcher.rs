@@ -6,6 +6,7 @@
 //! stream may use; the kernels' own policies, the baselines, do not ask.
 
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use crate::demand::Supply;
 use crate::device::DeviceCost;
