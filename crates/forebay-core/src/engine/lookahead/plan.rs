@@ -156,6 +156,10 @@ impl Lookahead {
         let Extent { file, start, .. } = read.extent;
         let Some(entry) = storage.file(file) else { return };
         let device = storage.device(entry.device_of(start));
+        if device.cost.channels < 2 {
+            // A second request only waits behind the first one.
+            return;
+        }
         let length = |file| storage.file(file).filter(|file| !file.is_closed()).map(|file| file.blocks);
         let visit = Visit {
             handler: read.handler,
