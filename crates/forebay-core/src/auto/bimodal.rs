@@ -247,20 +247,20 @@ mod tests {
         bimodal.set_time(1);
         assert!(bimodal.admits(key(0), &mut random), "there is room");
         bimodal.fill();
-        // Slot 7 is used at 10 and given up at 20; block 1 is missed at 5, 11 and 21, block 2 at 9
-        // and 22.
+        // Slot 7 is used at 10 and given up at 20; block 10 is missed at 5, 11 and 21, block 20 at
+        // 9 and 22.
         let mut missed = |bimodal: &mut Bimodal, block, at| {
             bimodal.set_time(at);
             bimodal.admits(key(block), &mut random)
         };
-        assert!(!missed(&mut bimodal, 1, 5) && !missed(&mut bimodal, 2, 9));
+        assert!(!missed(&mut bimodal, 10, 5) && !missed(&mut bimodal, 20, 9));
         bimodal.set_time(10);
         bimodal.used(7);
-        assert!(missed(&mut bimodal, 1, 11), "no victim was used since time began");
+        assert!(missed(&mut bimodal, 10, 11), "no victim was used since time began");
         bimodal.set_time(20);
         bimodal.given_up(7);
-        assert!(missed(&mut bimodal, 1, 21), "11 is after 10");
-        assert!(!missed(&mut bimodal, 2, 22), "9 is before 10");
+        assert!(missed(&mut bimodal, 10, 21), "11 is after 10");
+        assert!(!missed(&mut bimodal, 20, 22), "9 is before 10");
     }
 
     #[test]
@@ -313,6 +313,7 @@ mod tests {
         filled: bool,
         draw: u64,
         until: u32,
+        run: Run,
     }
 
     fn take(blocks: &mut Vec<u32>, block: u32) -> bool {
@@ -336,12 +337,19 @@ mod tests {
             let at = hash(key(block).raw()) % u64::from(FRAMES.next_power_of_two());
             let before = self.missed.insert(at, (block, self.now));
             let soon = before.is_some_and(|(was, when)| was == block && when > self.victim);
-            let stays = !self.filled || soon || {
-                if self.now >= self.until {
-                    (self.draw, self.until) = (random.below(u64::MAX), self.now + FRAMES.next_power_of_two());
+            let goes_on = self.run.left > 0 && self.run.next == key(block);
+            let stays = if goes_on {
+                self.run.admitted
+            } else {
+                !self.filled || soon || {
+                    if self.now >= self.until {
+                        (self.draw, self.until) = (random.below(u64::MAX), self.now + FRAMES.next_power_of_two());
+                    }
+                    hash((key(block).raw() / 32) ^ self.draw).is_multiple_of(32)
                 }
-                hash((key(block).raw() / 32) ^ self.draw).is_multiple_of(32)
             };
+            let left = if goes_on { self.run.left - 1 } else { 31 };
+            self.run = Run { next: key(block + 1), left, admitted: stays };
             if self.kept.len() + self.queue.len() < FRAMES as usize {
                 return stays;
             }
@@ -371,6 +379,26 @@ mod tests {
             (1, _) => 200 + nth % 90,
             _ => nth % 450,
         })
+    }
+
+    /// What is drawn stays whole; without learning, nothing else stays, however soon it comes back.
+    #[test]
+    fn a_run_has_one_verdict_and_only_drawn_ones_stay_without_learning() {
+        let (mut bimodal, mut random) = (Bimodal::begun(FRAMES, false, false), Random::new(1));
+        bimodal.fill();
+        let mut stay = |bimodal: &mut Bimodal| {
+            let mut runs = [0, 0, 0];
+            for run in 0..2000u32 {
+                let kept = (0..28).filter(|block| bimodal.admits(key(run * 100 + block), &mut random)).count();
+                runs[if kept == 0 { 0 } else { 1 + usize::from(kept < 28) }] += 1;
+            }
+            runs
+        };
+        for round in 1..4 {
+            bimodal.set_time(round * 10);
+            let [_, whole, parts] = stay(&mut bimodal);
+            assert!(parts == 0 && (20..140).contains(&whole), "{whole} runs of 2000 stay, {parts} in part");
+        }
     }
 
     #[test]

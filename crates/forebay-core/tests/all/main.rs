@@ -20,6 +20,7 @@ mod detection;
 mod detector;
 mod division;
 mod duel;
+mod elsewhere;
 mod engine;
 mod explain;
 mod flights;
