@@ -9,14 +9,21 @@
 Options have the names and the values of the command ``forebay``, with underscores for dashes.
 """
 
+from ._cache import Cache
+from ._file import File
 from ._forebay import __version__
+from ._mount import Mount, mount
 from .sim import Replacement, Result, Trace, curve, simulate
 
 __all__ = [
+    "Cache",
+    "File",
+    "Mount",
     "Replacement",
     "Result",
     "Trace",
     "__version__",
     "curve",
+    "mount",
     "simulate",
 ]

@@ -9,6 +9,11 @@ pub(crate) fn of_errno(errno: i32, words: String) -> PyErr {
     PyOSError::new_err((errno, words))
 }
 
+/// The exception of a source that did not answer as wanted.
+pub(crate) fn of_source(error: forebay_source::Error) -> PyErr {
+    of_errno(error.errno(), error.to_string())
+}
+
 /// The exception of a call that was refused.
 pub(crate) fn of_refusal(refusal: Refusal) -> PyErr {
     match refusal {
@@ -20,6 +25,7 @@ pub(crate) fn of_refusal(refusal: Refusal) -> PyErr {
             }
             _ => PyValueError::new_err(error.to_string()),
         },
+        Refusal::Source(error) => of_source(error),
         Refusal::Stopped => PyKeyboardInterrupt::new_err("interrupted"),
     }
 }

@@ -12,10 +12,16 @@
 //! error, never a hang: the engine's threads are its parent's.
 
 mod arrow;
+mod cache;
 mod failure;
+mod file;
+mod gather;
 mod guest;
+mod own;
 mod simulate;
+mod target;
 mod traces;
+mod view;
 mod wait;
 
 use pyo3::prelude::*;
@@ -29,6 +35,8 @@ fn _forebay(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate::simulate_own, module)?)?;
     module.add_function(wrap_pyfunction!(arrow::stream_of_rows, module)?)?;
     module.add_class::<traces::Trace>()?;
+    module.add_class::<cache::Cache>()?;
+    module.add_class::<file::File>()?;
     Ok(())
 }
 

@@ -53,12 +53,12 @@ fn stoppable<T: Send + 'static>(
     work: impl FnOnce(&Arc<AtomicBool>) -> Result<T, Refusal> + Send + 'static,
 ) -> PyResult<Result<T, Refusal>> {
     let stop = Arc::new(AtomicBool::new(false));
-    let (send, receive) = sync_channel(1);
+    let (send, mut receive) = sync_channel(1);
     let told = Arc::clone(&stop);
     let thread = std::thread::Builder::new().name("forebay-sim".into()).spawn(move || {
         let _ = send.send(work(&told));
     })?;
-    let outcome = wait(py, receive, || {
+    let outcome = wait(py, &mut receive, || {
         stop.store(true, Ordering::Relaxed);
         true
     });

@@ -12,12 +12,12 @@ const LOOK: Duration = Duration::from_millis(50);
 /// `raised` decides: `true` waits on for the answer, `false` gives up with the exception.
 pub(crate) fn wait<T: Send>(
     py: Python<'_>,
-    mut answer: Receiver<T>,
+    answer: &mut Receiver<T>,
     mut raised: impl FnMut() -> bool,
 ) -> PyResult<Option<T>> {
     let mut signal = None;
     loop {
-        let waits = &mut answer;
+        let waits = &mut *answer;
         let told = py.detach(move || waits.recv_timeout(LOOK));
         match (told, signal) {
             (Err(RecvTimeoutError::Timeout), None) => {
