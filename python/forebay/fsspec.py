@@ -48,7 +48,7 @@ class ForebayFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[mis
     mirror_sync_methods = True
     root_marker = ""
     # The URL behind `forebay::`, which differs where the file system is the same.
-    strip_tokenize_options = ("fo",)
+    _strip_tokenize_options = ("fo",)
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::failure::{of_refusal, of_source};
 use crate::file::{File, Reading, read_parts};
+use crate::journal;
 use crate::own::Own;
 use crate::target::Target;
 
@@ -146,6 +147,7 @@ impl Cache {
 
 impl Cache {
     pub(crate) fn over(py: Python<'_>, args: Vec<OsString>, source: Source) -> PyResult<Cache> {
+        journal::start();
         let cache = py.detach(move || embedded::Cache::open(&args, source)).map_err(of_refusal)?;
         let shared = Arc::new(Shared { cache, lent: Arc::default() });
         Ok(Cache { shared: Own::new(RwLock::new(Some(shared))) })

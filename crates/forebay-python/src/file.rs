@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyMemoryView};
 
 use crate::cache::{Shared, closed};
 use crate::failure::of_source;
-use crate::gather::{Destination, Part, gather};
+use crate::gather::{Destination, Part, gather, of_file};
 use crate::own::Own;
 use crate::view::View;
 use crate::wait::wait;
@@ -76,7 +76,8 @@ impl File {
         // SAFETY: asks the kernel for this thread's number.
         let reader = unsafe { libc::gettid() } as u32;
         py.detach(|| opened.read_then(reader, offset, len, move |lease| drop(send.send(lease))));
-        let lease = wait(py, &mut receive, || false)?.ok_or_else(closed)?.map_err(of_source)?;
+        let lease = wait(py, &mut receive, || false)?.ok_or_else(closed)?;
+        let lease = lease.map_err(|error| of_source(of_file(opened, error)))?;
         if lease.len() < len || lease.slices().count() != 1 {
             drop::<Lease>(lease);
             return self.read_at(py, offset, Some(length)).map(Bound::into_any);

@@ -119,7 +119,7 @@ impl Run {
     fn advance(&mut self, answers: &mut Receiver<Answer>, mut arrived: Option<Answer>) -> Result<bool> {
         loop {
             if let Some((place, lease)) = arrived {
-                self.copy(place, lease?)?;
+                self.copy(place, lease)?;
             }
             self.ask();
             arrived = match answers.try_recv() {
@@ -145,18 +145,34 @@ impl Run {
         }
     }
 
-    fn copy(&mut self, place: usize, lease: Lease) -> Result<()> {
+    fn copy(&mut self, place: usize, lease: Result<Lease>) -> Result<()> {
         let Some(piece) = self.under_way.get_mut(place).and_then(Option::take) else { return Ok(()) };
         self.free.push(place);
+        let lease = lease.map_err(|error| of_file(&piece.file, error))?;
         let done = piece.to.fill(&lease, piece.len);
         if done == piece.len {
             return Ok(());
         }
         if done == 0 {
-            return Err(Error::Storage { name: "a read".into(), reason: "it brought nothing".into() });
+            return Err(of_file(&piece.file, Error::Refused { name: String::new(), errno: libc::EIO }));
         }
         let (offset, to, len) = (piece.offset + done as u64, piece.to.after(done), piece.len - done);
         self.waiting.push_front(Piece { offset, to, len, ..piece });
         Ok(())
+    }
+}
+
+/// The error of a read, which the engine keeps only as a number, with the name of its file.
+pub(crate) fn of_file(file: &Opened, error: Error) -> Error {
+    let name = file.attributes().identity.name.to_string();
+    match error {
+        Error::NotFound(_) => Error::NotFound(name),
+        Error::Denied(_) => Error::Denied(name),
+        Error::Stale(_) => Error::Stale(name),
+        Error::Refused { errno: libc::EIO, .. } => {
+            Error::Storage { name, reason: "the storage failed; logger 'forebay' says why".into() }
+        }
+        Error::Refused { errno, .. } => Error::Refused { name, errno },
+        other => other,
     }
 }

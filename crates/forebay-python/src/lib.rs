@@ -17,6 +17,7 @@ mod failure;
 mod file;
 mod gather;
 mod guest;
+mod journal;
 mod own;
 mod simulate;
 mod target;
