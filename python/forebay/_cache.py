@@ -140,4 +140,6 @@ def wants(wanted: Iterable[Wanted]) -> list[tuple[str, int, int | None]]:
     """Hints as triples of path, start and end."""
     if isinstance(wanted, (str, os.PathLike)):
         raise TypeError("hints are a list: give [path], not a path")
-    return [(os.fspath(one[0]), one[1], one[2]) if isinstance(one, tuple) else (os.fspath(one), 0, None) for one in wanted]
+    return [
+        (os.fspath(one[0]), one[1], one[2]) if isinstance(one, tuple) else (os.fspath(one), 0, None) for one in wanted
+    ]

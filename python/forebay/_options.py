@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 
 from . import _forebay
 
-
 #: Options of how a command shows its results, which are values here.
 _SHOWING = ("csv", "json", "plot")
 

@@ -36,7 +36,15 @@ __all__ = ["ForebayFileSystem"]
 _THREADS = 32
 
 #: Options of fsspec itself, which are not the cache's.
-_OF_FSSPEC = ("asynchronous", "batch_size", "loop", "skip_instance_cache", "use_listings_cache", "listings_expiry_time", "max_paths")
+_OF_FSSPEC = (
+    "asynchronous",
+    "batch_size",
+    "loop",
+    "skip_instance_cache",
+    "use_listings_cache",
+    "listings_expiry_time",
+    "max_paths",
+)
 
 
 class ForebayFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[misc]
@@ -71,7 +79,9 @@ class ForebayFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[mis
         of_fsspec = {name: options.pop(name) for name in _OF_FSSPEC if name in options}
         super().__init__(**of_fsspec)
         if fs is None and target_protocol is None and cache is None:
-            raise ValueError("the file system to read from is missing: write forebay::s3://bucket/key, or give target_protocol")
+            raise ValueError(
+                "the file system to read from is missing: write forebay::s3://bucket/key, or give target_protocol"
+            )
         self.target_protocol = target_protocol
         self._target = fs
         self._options = options
@@ -131,7 +141,7 @@ class ForebayFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[mis
 
     async def _cat_file(self, path: str, start: int | None = None, end: int | None = None, **_: Any) -> bytes:
         [found] = await self._run(self._cat, [path], [start], [end])
-        return found
+        return bytes(found)
 
     async def _cat_ranges(
         self,
@@ -208,7 +218,7 @@ class ForebayFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[mis
         """The time of the last change."""
         import datetime
 
-        return datetime.datetime.fromtimestamp(self.info(path)["mtime"], datetime.timezone.utc)
+        return datetime.datetime.fromtimestamp(self.info(path)["mtime"], datetime.UTC)
 
     def ukey(self, path: str) -> str:
         """Tells the version of a file from others."""
@@ -287,7 +297,11 @@ class _Target:
 
     def list(self, path: str) -> list[tuple[str, bool]]:
         """Names, and whether they are folders."""
-        entries = self.target.ls(path, detail=True, refresh=True) if path else self.target.ls(self.target.root_marker, detail=True)
+        entries = (
+            self.target.ls(path, detail=True, refresh=True)
+            if path
+            else self.target.ls(self.target.root_marker, detail=True)
+        )
         named = ((entry["name"].rstrip("/").rsplit("/", 1)[-1], entry["type"] == "directory") for entry in entries)
         return [(name, folder) for name, folder in named if name]
 
@@ -298,7 +312,16 @@ class _Target:
     @staticmethod
     def _facts(info: Mapping[str, Any]) -> tuple[bool, int, float, str]:
         folder = info["type"] == "directory"
-        time = next((info[name] for name in ("mtime", "modified", "LastModified", "last_modified", "created") if info.get(name)), 0)
+        time = next(
+            (
+                info[name]
+                for name in ("mtime", "modified", "LastModified", "last_modified", "created")
+                if info.get(name)
+            ),
+            0,
+        )
         seconds = time.timestamp() if hasattr(time, "timestamp") else time if isinstance(time, (int, float)) else 0
-        tag = next((str(info[name]) for name in ("ETag", "etag", "md5", "checksum", "sha256", "version") if info.get(name)), "")
+        tag = next(
+            (str(info[name]) for name in ("ETag", "etag", "md5", "checksum", "sha256", "version") if info.get(name)), ""
+        )
         return folder, int(info.get("size") or 0), float(seconds), tag

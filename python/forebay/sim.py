@@ -142,7 +142,9 @@ class Result(Sequence[Row]):
 
             ax = Figure(layout="constrained").subplots()
         for policy in dict.fromkeys(row.get("policy") for row in self._rows):
-            points = sorted((row[x], row[y]) for row in self._rows if row.get("policy") == policy and x in row and y in row)
+            points = sorted(
+                (row[x], row[y]) for row in self._rows if row.get("policy") == policy and x in row and y in row
+            )
             ax.plot([point[0] for point in points], [point[1] for point in points], marker=".", label=policy)
         ax.set(xlabel=x.replace("_", " "), ylabel=y.replace("_", " "), xscale="log")
         ax.set_ylim(bottom=0)
@@ -305,7 +307,7 @@ def _sizes(memory: Size | Sequence[Size] | None) -> list[str] | None:
     if memory is None:
         return None
     several = list(memory) if isinstance(memory, Sequence) and not isinstance(memory, str) else [memory]
-    return [_size(size) for size in several]  # type: ignore[arg-type]
+    return [_size(size) for size in several]
 
 
 def _size(size: Size) -> str:

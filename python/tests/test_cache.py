@@ -10,10 +10,9 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import forebay
 import psutil
 import pytest
-
-import forebay
 from conftest import BUCKET
 
 
@@ -235,7 +234,13 @@ def test_a_forked_child_is_told(cache, objects):
     child = os.fork()
     if child == 0:
         try:
-            for call in [lambda: cache.read("odd"), lambda: file.read(1), cache.stats, cache.close, lambda: bytes(memoryview(view)) and 1 / 0]:
+            for call in [
+                lambda: cache.read("odd"),
+                lambda: file.read(1),
+                cache.stats,
+                cache.close,
+                lambda: bytes(memoryview(view)) and 1 / 0,
+            ]:
                 try:
                     call()
                     os._exit(1)

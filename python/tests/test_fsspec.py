@@ -6,14 +6,13 @@ import os
 import pickle
 import threading
 
+import forebay
 import fsspec
 import pytest
-from fsspec.implementations.memory import MemoryFileSystem
-
-import forebay
 from conftest import BUCKET, some_bytes
 from forebay._translate import place
 from forebay.fsspec import ForebayFileSystem
+from fsspec.implementations.memory import MemoryFileSystem
 
 
 @pytest.fixture
@@ -40,7 +39,17 @@ def test_a_chained_url(s3, objects):
 def test_ranges(fs, objects):
     data = objects["odd"]
     path = f"{BUCKET}/odd"
-    for start, end in [(None, None), (0, 10), (100, 5000), (-100, None), (0, -100), (-100, -50), (5, 5), (10, 5), (len(data) + 1, None)]:
+    for start, end in [
+        (None, None),
+        (0, 10),
+        (100, 5000),
+        (-100, None),
+        (0, -100),
+        (-100, -50),
+        (5, 5),
+        (10, 5),
+        (len(data) + 1, None),
+    ]:
         assert fs.cat_file(path, start, end) == data[slice(start, end)], (start, end)
     starts = list(range(0, 1_000_000, 10_007))
     ends = [start + 777 for start in starts]
@@ -69,7 +78,11 @@ def test_names_are_those_of_the_other(fs, s3, objects):
     assert fs.size(f"{BUCKET}/odd") == len(objects["odd"]) and fs.du(BUCKET) == other.du(BUCKET)
     assert fs.ls(f"{BUCKET}/odd", detail=False) == [f"{BUCKET}/odd"]
     assert fs.modified(f"{BUCKET}/odd").tzinfo is not None and fs.ukey(f"{BUCKET}/odd") != fs.ukey(f"{BUCKET}/large")
-    for missing in [lambda: fs.info(f"{BUCKET}/nothing"), lambda: fs.ls(f"{BUCKET}/nothing"), lambda: fs.open(f"{BUCKET}/no")]:
+    for missing in [
+        lambda: fs.info(f"{BUCKET}/nothing"),
+        lambda: fs.ls(f"{BUCKET}/nothing"),
+        lambda: fs.open(f"{BUCKET}/no"),
+    ]:
         with pytest.raises(FileNotFoundError):
             missing()
 
@@ -270,7 +283,12 @@ def test_options_are_translated():
         {"aws_access_key_id": "K", "aws_secret_access_key": "S"},
         "a/b",
     )
-    assert translated("s3", {"anon": True, "profile": None}, "bucket/a") == ("s3://bucket", {"no_sign_request": True}, {}, "a")
+    assert translated("s3", {"anon": True, "profile": None}, "bucket/a") == (
+        "s3://bucket",
+        {"no_sign_request": True},
+        {},
+        "a",
+    )
     assert translated("s3", {"anon": False, "profile": "work", "default_block_size": 5}, "bucket") == (
         "s3://bucket",
         {"no_sign_request": False, "profile": "work"},
@@ -290,7 +308,9 @@ def test_options_are_translated():
         {"azure_storage_account_name": "n", "azure_storage_account_key": "k"},
         "a",
     )
-    assert translated("abfss", {}, "abfss://box@name.dfs.core.windows.net/a")[2] == {"azure_storage_account_name": "name"}
+    assert translated("abfss", {}, "abfss://box@name.dfs.core.windows.net/a")[2] == {
+        "azure_storage_account_name": "name"
+    }
     assert translated("https", {}, "https://host:1/a/b") == ("https://host:1/", {}, {}, "a/b")
     assert translated("file", {"auto_mkdir": True}, "/a/b") == ("/", {}, {}, "a/b")
     # What cannot be translated is read by the other file system.

@@ -1,21 +1,20 @@
 """`forebay.simulate` and `forebay.curve`."""
 
 import json
+import os
 import pickle
+import signal
 import subprocess
 import threading
-import os
-import signal
 from collections import OrderedDict
 
+import forebay
 import numpy
 import pandas
 import polars
 import pyarrow
 import pyarrow.parquet
 import pytest
-
-import forebay
 from forebay._mount import command
 
 
@@ -129,7 +128,9 @@ def test_an_exception_comes_out_unchanged(ids):
     assert caught.value is raised
 
 
-@pytest.mark.parametrize("chosen, error", [(10**9, "block 1000000000"), (-1, "not -1"), (None, "not None"), ("x", "not 'x'")])
+@pytest.mark.parametrize(
+    "chosen, error", [(10**9, "block 1000000000"), (-1, "not -1"), (None, "not None"), ("x", "not 'x'")]
+)
 def test_a_policy_that_evicts_something_else(ids, chosen, error):
     class Odd(MyLRU):
         def evict(self):
@@ -265,13 +266,20 @@ def test_a_result_is_a_table(ids):
     assert result.to_pandas().to_dict("records") == list(result)
     import duckdb
 
-    assert duckdb.sql("SELECT sum(misses) FROM result").fetchall() == [(sum(misses(result, "lru") + misses(result, "arc")),)]
+    assert duckdb.sql("SELECT sum(misses) FROM result").fetchall() == [
+        (sum(misses(result, "lru") + misses(result, "arc")),)
+    ]
     page = result._repr_html_()
     assert page.count("<tr>") == 5 and "miss_ratio" in page
     assert repr(result).splitlines()[0].split()[:2] == ["policy", "capacity_blocks"]
     assert "<script>" not in forebay.Result([{"policy": "<script>"}])._repr_html_()
     mixed = forebay.Result([{"a": 1, "b": None}, {"a": 2.5, "c": True, "d": [1]}])
-    assert pyarrow.table(mixed).to_pydict() == {"a": [1.0, 2.5], "b": [None, None], "c": [None, True], "d": [None, "[1]"]}
+    assert pyarrow.table(mixed).to_pydict() == {
+        "a": [1.0, 2.5],
+        "b": [None, None],
+        "c": [None, True],
+        "d": [None, "[1]"],
+    }
     assert repr(forebay.Result([])) == "Result([])" and pyarrow.table(forebay.Result([])).num_rows == 0
     row = result[0]
     row["policy"] = "changed"

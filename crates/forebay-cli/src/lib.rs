@@ -1,7 +1,8 @@
 //! The `forebay` command: mounts slow storage so that it reads fast, and reports its counters.
 //!
 //! The program is [`main`]. A program that has Forebay in its own process, such as the Python
-//! module, calls [`embedded`]: it takes the command's own options, and fails in the command's words.
+//! module, calls [`embedded`]: it takes the command's own options, and fails in the command's
+//! words.
 
 mod bars;
 mod command;

@@ -62,7 +62,8 @@ impl File {
         Ok(len)
     }
 
-    /// The bytes from `offset` as a view of the cache itself, where that is possible, else as bytes.
+    /// The bytes from `offset` as a view of the cache itself, where that is possible, else as
+    /// bytes.
     fn view_at<'py>(&self, py: Python<'py>, offset: u64, length: u64) -> PyResult<Bound<'py, PyAny>> {
         let shared = self.shared()?;
         let opened = &self.held.get()?.opened;
@@ -125,8 +126,8 @@ pub(crate) fn read_parts<'py>(
     let mut read = Vec::with_capacity(readings.len());
     for Reading { file, offset, length } in readings {
         let len = clipped(file.size(), offset, length)?;
-        // SAFETY: without bytes to copy from, the object's own are not set yet; `gather` sets all of
-        // them or fails, and then the object goes unseen.
+        // SAFETY: without bytes to copy from, the object's own are not set yet; `gather` sets all
+        // of them or fails, and then the object goes unseen.
         let bytes = unsafe {
             let new = pyo3::ffi::PyBytes_FromStringAndSize(std::ptr::null(), len as isize);
             Bound::from_owned_ptr_or_err(py, new)?.cast_into_unchecked::<PyBytes>()

@@ -1,7 +1,7 @@
 //! Reads of many ranges at once: pieces under way side by side, copied as they arrive.
 //!
-//! A lease holds frames that other reads may wait for. So a lease is copied and let go as soon as it
-//! comes, in whichever order they come, and none is held while another is waited for.
+//! A lease holds frames that other reads may wait for. So a lease is copied and let go as soon as
+//! it comes, in whichever order they come, and none is held while another is waited for.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! A file system of Python as a source: names by `info` and `ls`, bytes by `cat_file`.
 //!
 //! Python is only called on threads of the source's own, so nothing else waits for its lock. The
-//! version of a file is what `info` tells: size, time, tag. It is asked again after each fetch, since
-//! `cat_file` does not say of which version its bytes are.
+//! version of a file is what `info` tells: size, time, tag. It is asked again after each fetch,
+//! since `cat_file` does not say of which version its bytes are.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -117,8 +117,8 @@ impl Cache {
         }
     }
 
-    /// The names in a folder, in the order of their bytes, links followed. Names that cannot be read
-    /// are left out.
+    /// The names in a folder, in the order of their bytes, links followed. Names that cannot be
+    /// read are left out.
     pub fn list(&self, path: &Path) -> Result<Vec<Entry>> {
         let folder = match self.site.find(&names(path)?)? {
             Found::Folder(folder) => folder,

@@ -1,8 +1,8 @@
 //! Hints: lists of what will be read next, in order, fetched ahead of their readers.
 //!
-//! A list has a cursor that reads of its files move on. Fetches go on from the cursor at most as far
-//! as half of the memory holds, so a list may be as long as an epoch. A few threads read the files
-//! through the cache and drop the bytes, which leaves the blocks there.
+//! A list has a cursor that reads of its files move on. Fetches go on from the cursor at most as
+//! far as half of the memory holds, so a list may be as long as an epoch. A few threads read the
+//! files through the cache and drop the bytes, which leaves the blocks there.
 //!
 //! ```text
 //!   read      cursor      under way     next                 end of the list
@@ -267,8 +267,8 @@ impl Shared {
         }
     }
 
-    /// Reads a range through the cache; returns how many bytes it had, or `None` if it failed or the
-    /// cache is being closed.
+    /// Reads a range through the cache; returns how many bytes it had, or `None` if it failed or
+    /// the cache is being closed.
     fn fetch(&self, Errand { want, .. }: &Errand) -> Option<u64> {
         let file = self.files.open(&want.path).ok()?;
         let end = want.end.unwrap_or(u64::MAX).min(file.size());
