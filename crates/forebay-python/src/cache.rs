@@ -111,15 +111,17 @@ impl Cache {
     }
 
     /// `wants` are (path, start, end).
-    fn hint(&self, list: &str, mode: &str, wants: Vec<(PathBuf, u64, Option<u64>)>) -> PyResult<()> {
+    fn hint(&self, py: Python<'_>, list: &str, mode: &str, wants: Vec<(PathBuf, u64, Option<u64>)>) -> PyResult<()> {
         let mode: Mode = mode.parse().map_err(PyValueError::new_err)?;
         let wants = wants.into_iter().map(|(path, start, end)| Want { path, start, end }).collect();
-        self.shared()?.cache.hint(list, mode, wants);
+        let shared = self.shared()?;
+        py.detach(move || shared.cache.hint(list, mode, wants));
         Ok(())
     }
 
-    fn stats(&self) -> PyResult<String> {
-        Ok(self.shared()?.cache.stats())
+    fn stats(&self, py: Python<'_>) -> PyResult<String> {
+        let shared = self.shared()?;
+        Ok(py.detach(move || shared.cache.stats()))
     }
 
     /// What became of hints: told, fetched, failed, overtaken.
@@ -128,8 +130,9 @@ impl Cache {
         Ok((counts.told, counts.fetched, counts.failed, counts.overtaken))
     }
 
-    fn explain(&self) -> PyResult<String> {
-        Ok(self.shared()?.cache.explain())
+    fn explain(&self, py: Python<'_>) -> PyResult<String> {
+        let shared = self.shared()?;
+        Ok(py.detach(move || shared.cache.explain()))
     }
 
     #[getter]
