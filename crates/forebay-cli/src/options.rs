@@ -209,7 +209,7 @@ pub(crate) struct Mount {
     #[arg(long, hide = true)]
     pub(crate) detached: bool,
 
-    /// Set by a program that holds the other end of our standard input: unmount when it closes it
+    /// Set by a program that ends the mount by closing our standard input
     #[arg(long, hide = true)]
     pub(crate) attached: bool,
 }

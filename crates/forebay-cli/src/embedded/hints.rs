@@ -77,7 +77,7 @@ pub struct Counts {
     pub fetched: u64,
     /// Those that could not be fetched.
     pub failed: u64,
-    /// Those that were read before they were fetched.
+    /// Those that the reader passed before they were fetched.
     pub overtaken: u64,
 }
 
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(list.read(Path::new("elsewhere")), 0, "a file of no list");
         assert_eq!(handed_out(&mut lists, 25), ["2"]);
         let list = lists.by_name.get_mut("epoch").unwrap();
-        assert_eq!(list.read(Path::new("4")), 1, "3 and 4 are passed, and 4 is the reader's own");
+        assert_eq!(list.read(Path::new("4")), 2, "3 and 4 were not fetched yet");
         assert_eq!(list.ahead(), 0);
         assert_eq!(handed_out(&mut lists, 25), ["5"]);
     }
