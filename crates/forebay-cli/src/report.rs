@@ -29,7 +29,7 @@ fn is_detail(name: &str) -> bool {
 }
 
 /// A record: fields and their values, in order.
-type Fields = Map<String, Value>;
+pub(crate) type Fields = Map<String, Value>;
 
 /// Shows `records` as the options say. A record is a struct of numbers, texts and booleans: its
 /// field names are the keys of JSON, the columns of CSV and, with their underscores as spaces, of
@@ -39,7 +39,7 @@ pub(crate) fn show<T: Serialize>(
     options: &Report,
     chart: impl FnOnce() -> Option<Chart>,
 ) -> Result<(), Failure> {
-    let records: Vec<Fields> = records.iter().map(fields).collect::<Result<_, _>>()?;
+    let records = fields(records)?;
     if options.json {
         output::json(&records)?;
     } else if options.csv {
@@ -59,8 +59,13 @@ pub(crate) fn show<T: Serialize>(
     }
 }
 
+/// Records as their fields.
+pub(crate) fn fields<T: Serialize>(records: &[T]) -> Result<Vec<Fields>, Failure> {
+    records.iter().map(of_record).collect()
+}
+
 /// A record as its fields.
-fn fields(record: &impl Serialize) -> Result<Fields, Failure> {
+fn of_record(record: &impl Serialize) -> Result<Fields, Failure> {
     match serde_json::to_value(record) {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) => Err(Failure::run("a result is no record")),
@@ -218,7 +223,7 @@ mod tests {
         };
         [row("lru", 1000, 0.5, Some(12.345)), row("s3-fifo", 12_000, 0.123456, None)]
             .iter()
-            .map(|row| fields(row).unwrap_or_default())
+            .map(|row| of_record(row).unwrap_or_default())
             .collect()
     }
 
@@ -263,7 +268,7 @@ s3-fifo,12000,0.123456,,\"a, \"\"b\"\".trace\",1234567
     fn json_is_an_array_of_flat_records() {
         let expected = r#"[{"policy":"lru","capacity_blocks":1000,"miss_ratio":0.5,"response_ms":12.345,"trace":"a, \"b\".trace","seed":1234567}]"#;
         assert_eq!(serde_json::to_string(&rows()[..1]).unwrap(), expected);
-        assert!(fields(&7).is_err());
+        assert!(of_record(&7).is_err());
     }
 
     #[test]

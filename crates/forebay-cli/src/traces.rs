@@ -1,9 +1,35 @@
 //! Opens traces: a file, or a synthetic trace that is made anew each time it is read.
 
+use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use forebay_trace::generate::{Given, WrongWorkload, kinds, named};
 use forebay_trace::{Error, Options, Source};
+
+/// A trace that is in memory, and no file: opened anew for each pass.
+#[derive(Clone)]
+pub struct Given {
+    open: Arc<dyn Fn() -> Box<dyn Source> + Send + Sync>,
+}
+
+impl Given {
+    /// A trace that `open` reads from its beginning.
+    pub fn new(open: impl Fn() -> Box<dyn Source> + Send + Sync + 'static) -> Given {
+        Given { open: Arc::new(open) }
+    }
+
+    /// Opens it from its beginning.
+    pub(crate) fn open(&self) -> Box<dyn Source> {
+        (self.open)()
+    }
+}
+
+impl fmt::Debug for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Given").finish_non_exhaustive()
+    }
+}
 
 /// Opens a trace from its beginning. `seed` is for a synthetic trace, `options` are for a file.
 pub(crate) fn open(trace: &Path, options: &Options, seed: u64) -> Result<Box<dyn Source>, Error> {

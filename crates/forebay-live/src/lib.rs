@@ -10,5 +10,6 @@ pub mod flight;
 mod label;
 pub mod profiler;
 mod retry;
+pub mod site;
 pub mod stats;
 pub mod tree;

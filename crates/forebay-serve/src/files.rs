@@ -19,9 +19,9 @@ use forebay_source::{Error, Identity, Result};
 use parking_lot::Mutex;
 
 use crate::conditions::Validators;
-use crate::site::{Found, Site};
 use crate::tag;
 use crate::target::Target;
+use forebay_live::site::{Found, Site};
 
 /// A file that is served: one version of it.
 pub(crate) struct Shown {
@@ -57,7 +57,7 @@ struct Known {
 /// The target of an address.
 pub(crate) enum Opened {
     File(Arc<Shown>),
-    Folder(crate::site::Folder),
+    Folder(forebay_live::site::Folder),
 }
 
 /// Files in a half of the table, at most.
@@ -89,7 +89,7 @@ impl Files {
     /// Looks up a path at the source, and opens it if it is a file. Blocks.
     pub(crate) fn open(&self, path: &str, target: &Target) -> Result<Opened> {
         let at = Instant::now();
-        let (place, attributes) = match self.site.find(target)? {
+        let (place, attributes) = match self.site.find(&target.names)? {
             Found::Folder(folder) => return Ok(Opened::Folder(folder)),
             Found::File(..) if target.slash => return Err(Error::NotFound(path.to_owned())),
             Found::File(place, attributes) => (place, attributes),
