@@ -16,7 +16,7 @@ use clap::Arg;
 use crate::failure::Failure;
 use crate::options::{self, Forebay};
 
-pub use crate::traces::Given;
+pub use crate::traces::MemoryTrace;
 pub use cache::{Cache, Entry, Source};
 pub use files::Opened;
 pub use hints::{Counts, Mode, Want};

@@ -9,14 +9,14 @@ use forebay_trace::{Error, Options, Source};
 
 /// A trace that is in memory, and no file: opened anew for each pass.
 #[derive(Clone)]
-pub struct Given {
+pub struct MemoryTrace {
     open: Arc<dyn Fn() -> Box<dyn Source> + Send + Sync>,
 }
 
-impl Given {
+impl MemoryTrace {
     /// A trace that `open` reads from its beginning.
-    pub fn new(open: impl Fn() -> Box<dyn Source> + Send + Sync + 'static) -> Given {
-        Given { open: Arc::new(open) }
+    pub fn new(open: impl Fn() -> Box<dyn Source> + Send + Sync + 'static) -> MemoryTrace {
+        MemoryTrace { open: Arc::new(open) }
     }
 
     /// Opens it from its beginning.
@@ -25,9 +25,9 @@ impl Given {
     }
 }
 
-impl fmt::Debug for Given {
+impl fmt::Debug for MemoryTrace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Given").finish_non_exhaustive()
+        f.debug_struct("MemoryTrace").finish_non_exhaustive()
     }
 }
 

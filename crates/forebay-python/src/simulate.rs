@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 
-use forebay_cli::embedded::{self, Given, OwnRefusal, Policy, Refusal};
+use forebay_cli::embedded::{self, MemoryTrace, OwnRefusal, Policy, Refusal};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
@@ -32,7 +32,7 @@ pub(crate) fn simulate_own(
     name: &str,
     make: &Bound<'_, PyAny>,
 ) -> PyResult<String> {
-    let given: Option<Given> = trace.map(Trace::given);
+    let given: Option<MemoryTrace> = trace.map(Trace::given);
     let mut make = |blocks: u64| make.call1((blocks,)).map(OwnPolicy);
     let mut policy = Policy { name, make: &mut make };
     // The policy holds Python's lock nearly all the time, and Python itself takes Ctrl-C there.

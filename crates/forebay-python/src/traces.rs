@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
-use forebay_cli::embedded::Given;
+use forebay_cli::embedded::MemoryTrace;
 use forebay_core::Instant;
 use forebay_trace::{BATCH, Error, Operation, Request, Shape, Source};
 use pyo3::buffer::{Element, PyBuffer};
@@ -20,7 +20,7 @@ use crate::arrow;
 /// A trace in memory, which many simulations can share.
 #[pyclass(frozen, module = "forebay._forebay")]
 pub(crate) struct Trace {
-    given: Given,
+    given: MemoryTrace,
     requests: usize,
 }
 
@@ -31,7 +31,7 @@ impl Trace {
     fn of_ids(py: Python<'_>, buffer: &Bound<'_, PyAny>) -> PyResult<Trace> {
         let ids: Arc<[u64]> = ids(py, buffer)?.into();
         let requests = ids.len();
-        Ok(Trace { given: Given::new(move || Box::new(Ids { ids: Arc::clone(&ids), next: 0 })), requests })
+        Ok(Trace { given: MemoryTrace::new(move || Box::new(Ids { ids: Arc::clone(&ids), next: 0 })), requests })
     }
 
     /// A trace from the columns of an Arrow stream: `file` and, as far as they are there, `offset`,
@@ -47,7 +47,7 @@ impl Trace {
         let shape = if columns.ranges { Shape::Ranges { block_bytes: block_bytes.max(1) } } else { Shape::Objects };
         let (rows, count): (Arc<[Request]>, usize) = (columns.requests.into(), columns.rows);
         Ok(Trace {
-            given: Given::new(move || Box::new(Rows { rows: Arc::clone(&rows), next: 0, shape })),
+            given: MemoryTrace::new(move || Box::new(Rows { rows: Arc::clone(&rows), next: 0, shape })),
             requests: count,
         })
     }
@@ -59,7 +59,7 @@ impl Trace {
 }
 
 impl Trace {
-    pub(crate) fn given(&self) -> Given {
+    pub(crate) fn given(&self) -> MemoryTrace {
         self.given.clone()
     }
 }

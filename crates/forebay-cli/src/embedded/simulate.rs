@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use forebay_sim::untimed::{Capacity, Guest, GuestError, GuestRun, replay_guest};
 use serde_json::{Map, Value};
 
-use super::{Given, Refusal};
+use super::{MemoryTrace, Refusal};
 use crate::command::sim;
 use crate::failure::Failure;
 use crate::options::{Command, Sim};
@@ -18,7 +18,7 @@ use crate::progress::Progress;
 /// ends it.
 pub fn simulate(
     args: &[OsString],
-    given: Option<Given>,
+    given: Option<MemoryTrace>,
     stop: &Arc<AtomicBool>,
 ) -> Result<Vec<Map<String, Value>>, Refusal> {
     let sim = parsed(args, given)?;
@@ -57,7 +57,7 @@ impl<E> From<Failure> for OwnRefusal<E> {
 /// [`simulate`] of a policy of the caller's own, at each size. Runs on this thread.
 pub fn simulate_guest<G: Guest>(
     args: &[OsString],
-    given: Option<Given>,
+    given: Option<MemoryTrace>,
     policy: &mut Policy<'_, G>,
     stop: &Arc<AtomicBool>,
 ) -> Result<Vec<Map<String, Value>>, OwnRefusal<G::Error>> {
@@ -90,7 +90,7 @@ fn unfit<E>(name: &str, capacity: Capacity, error: &GuestError<E>) -> Failure {
     ))
 }
 
-fn parsed(args: &[OsString], given: Option<Given>) -> Result<Sim, Failure> {
+fn parsed(args: &[OsString], given: Option<MemoryTrace>) -> Result<Sim, Failure> {
     let args: Vec<OsString> = std::iter::once("sim".into()).chain(args.iter().cloned()).collect();
     match super::parse(&args)?.command {
         Command::Sim(sim) => Ok(Sim { given, ..*sim }),

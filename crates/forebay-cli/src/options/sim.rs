@@ -13,7 +13,7 @@ use super::trace::Reading;
 use super::{Report, labels};
 use crate::period::Period;
 use crate::size::Size;
-use crate::traces::Given;
+use crate::traces::MemoryTrace;
 
 /// The heading of the options that need a device.
 const TIME: &str = "Options with time";
@@ -30,7 +30,7 @@ pub(crate) struct Sim {
 
     /// The trace itself, if it is in memory; `trace` is only its name then.
     #[arg(skip)]
-    pub(crate) given: Option<Given>,
+    pub(crate) given: Option<MemoryTrace>,
 
     /// The policies, or all
     ///

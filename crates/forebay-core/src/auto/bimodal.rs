@@ -17,12 +17,13 @@
 //!   that the kept blocks change with time. Runs of 32 blocks are drawn, since a scan that hits
 //!   single blocks here and there pays a switch at each. They are drawn anew after as many accesses
 //!   as there are entries (see below).
-//! - A block is admitted, if this *learns*, that was missed before, and more recently than the default policy's last
-//!   victim was used, as in LIRS (Jiang and Zhang, SIGMETRICS 2002, §3.1): of the two it comes back
-//!   sooner. If the kept blocks are of no use any more, their victims are old, and any block missed
-//!   twice replaces them. In a loop all kept blocks were used since. Where everything is read once
-//!   a round, but in another order each time, that exchanges kept blocks for others that are worth
-//!   no more, and the one that is due next goes first. So there is a view without it as well.
+//! - A block is admitted, if this *learns*, that was missed before, and more recently than the
+//!   default policy's last victim was used, as in LIRS (Jiang and Zhang, SIGMETRICS 2002, §3.1): of
+//!   the two it comes back sooner. If the kept blocks are of no use any more, their victims are
+//!   old, and any block missed twice replaces them. In a loop all kept blocks were used since.
+//!   Where everything is read once a round, but in another order each time, that exchanges kept
+//!   blocks for others that are worth no more, and the one that is due next goes first. So there is
+//!   a view without it as well.
 //!
 //! The times of misses are kept by hash, an entry for each block: a block whose entry another block
 //! takes is forgotten.

@@ -51,7 +51,8 @@ pub enum View {
     /// Not at all: all are the default policy's, but for one-shot blocks where these are always
     /// dropped ([`Views::drops`]).
     Plain,
-    /// Not at all, and only few new blocks stay: some that are drawn, and those that come back soon.
+    /// Not at all, and only few new blocks stay: some that are drawn, and those that come back
+    /// soon.
     Whole,
     /// Not at all, and only the few new blocks stay that are drawn.
     Still,

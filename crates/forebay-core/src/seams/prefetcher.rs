@@ -229,8 +229,8 @@ pub struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    /// How many small fetches are under way at most. While one of them waits for its first byte, the
-    /// device has transfer to spare: four for each channel use most of it.
+    /// How many small fetches are under way at most. While one of them waits for its first byte,
+    /// the device has transfer to spare: four for each channel use most of it.
     pub fn abreast(&self) -> u32 {
         self.channels.saturating_mul(4)
     }

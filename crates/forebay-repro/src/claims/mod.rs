@@ -1,8 +1,8 @@
 //! The claims and their descriptions in `experiments/`, a line each in `EXPERIMENTS`.
 //!
 //! A claim is judged by its sheet over runs of a machine (`nodes`, `arrays`, `clients`), by a table
-//! of comparisons (`cases`, `amp_caches`, `auto_best`, `today`), or by a file of its own where its check is
-//! a computation.
+//! of comparisons (`cases`, `amp_caches`, `auto_best`, `today`), or by a file of its own where its
+//! check is a computation.
 
 mod amp_adapt;
 mod amp_caches;

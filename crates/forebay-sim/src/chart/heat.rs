@@ -56,8 +56,8 @@ fn cell(cell: &HeatCell) -> String {
     format!("<td class=\"n\" style=\"background:{colour}\" title=\"{}\">{:.2}</td>", escape(&cell.note), cell.share)
 }
 
-/// From red at a half and less, over yellow at three quarters, to green at one. Light, so that black
-/// text is legible on each.
+/// From red at a half and less, over yellow at three quarters, to green at one. Light, so that
+/// black text is legible on each.
 fn colour(share: f64) -> String {
     let hue = ((share.clamp(0.5, 1.0) - 0.5) * 240.0).round();
     format!("hsl({hue},70%,78%)")

@@ -87,7 +87,8 @@ pub fn replay_guest<G: Guest>(
         for &block in &chunk.keys {
             cache.refer(block)?;
         }
-        if !passes.goes_on(references.progress()) {
+        let (done, all) = references.progress();
+        if !passes.goes_on(done, all) {
             return Ok(None);
         }
     }
