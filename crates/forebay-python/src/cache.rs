@@ -161,6 +161,21 @@ impl Cache {
     }
 }
 
+/// A cache that nobody closed ends without Python's lock, since threads that it waits for may need
+/// that.
+impl Drop for Cache {
+    fn drop(&mut self) {
+        let Some(shared) = self.shared.get().ok().and_then(|shared| shared.write().take()) else { return };
+        let mut left = Some(shared);
+        Python::try_attach(|py| {
+            let shared = left.take();
+            py.detach(move || drop(shared));
+        });
+        // Python is ending, and so is this process.
+        std::mem::forget(left);
+    }
+}
+
 /// The exception of a closed cache.
 pub(crate) fn closed() -> PyErr {
     PyValueError::new_err("the cache is closed: open another one")
