@@ -9,6 +9,9 @@
 Options have the names and the values of the command ``forebay``, with underscores for dashes.
 """
 
+import atexit
+
+from . import _forebay
 from ._cache import Cache
 from ._file import File
 from ._forebay import __version__
@@ -27,3 +30,6 @@ __all__ = [
     "mount",
     "simulate",
 ]
+
+# Threads of caches call file systems of Python; none may do so once Python ends.
+atexit.register(_forebay.end)

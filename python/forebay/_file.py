@@ -81,6 +81,8 @@ class File(io.RawIOBase):
         """Fills a buffer with the next bytes; returns how many."""
         file = self._open()
         view = memoryview(buffer).cast("B")
+        if view.readonly:
+            raise TypeError("the buffer must be writable")
         start, taken = self._take(len(view))
         return file.read_into(start, view[:taken])
 

@@ -242,8 +242,11 @@ class ForebayFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[mis
         """Closes the caches. Later reads open them anew."""
         with self._lock:
             caches, self._caches = self._caches, {}
+            threads, self._threads = self._threads, None
         for cache in caches.values():
             cache.close()
+        if threads is not None:
+            threads.shutdown(wait=False)
 
     def __reduce__(self) -> Any:
         if self._given is not None:

@@ -1,5 +1,6 @@
 """`forebay.Cache`: bytes, errors, options, threads, forks."""
 
+import array
 import gc
 import io
 import os
@@ -75,6 +76,40 @@ def test_files_have_a_position(cache, objects):
         file.read()
     lines = b"one\ntwo\n" + b"x" * 100_000 + b"\nend"
     assert list(io.BytesIO(lines)) == lines.splitlines(keepends=True)
+
+
+def test_names_that_are_no_text(tmp_path):
+    name = os.fsdecode(b"odd \xff")
+    (tmp_path / name).write_bytes(b"data")
+    with forebay.Cache(tmp_path, memory="32MiB") as cache:
+        assert [entry["name"] for entry in cache.list()] == [name] and cache.read(name) == b"data"
+
+
+def test_a_refused_read_moves_nothing(cache, objects):
+    file = cache.open("odd")
+    with pytest.raises(TypeError, match="writable"):
+        file.readinto(b"abc")
+    numbers = array.array("Q", [0] * 4)
+    assert file.readinto(numbers) == 32 and numbers.tobytes() == objects["odd"][:32]
+
+
+def test_it_may_be_closed_while_it_is_read(tmp_path):
+    (tmp_path / "file").write_bytes(os.urandom(3 << 20))
+    cache = forebay.Cache(tmp_path, memory="32MiB")
+    view = cache.open("file").read_buffer(1000)
+
+    def read():
+        with pytest.raises(ValueError, match="the cache is closed"):
+            while True:
+                cache.read("file")
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        reads = [pool.submit(read) for _ in range(4)]
+        cache.read("file")
+        cache.close()
+        assert all(read.result(timeout=60) for read in reads)
+    assert bytes(view) == (tmp_path / "file").read_bytes()[:1000]
 
 
 def test_lines(tmp_path):

@@ -4,6 +4,8 @@ import asyncio
 import errno
 import os
 import pickle
+import subprocess
+import sys
 import threading
 
 import forebay
@@ -252,6 +254,31 @@ def test_an_error_of_another_file_system(caplog):
         threading.Event().wait(0.01)
     assert "RuntimeError: it is broken" in caplog.text
     fs.close()
+
+
+@pytest.mark.parametrize("end", ["del fs; gc.collect()", "fs.close()", "pass"])
+def test_it_ends_while_it_reads(end):
+    """Threads of the cache need Python's lock while the cache is let go."""
+    program = f"""
+import gc, time
+from fsspec.implementations.memory import MemoryFileSystem
+from forebay.fsspec import ForebayFileSystem
+
+class Slow(MemoryFileSystem):
+    cachable = False
+    def cat_file(self, *args, **options):
+        time.sleep(0.05)
+        return super().cat_file(*args, **options)
+
+target = Slow()
+for number in range(100):
+    target.pipe_file(f"/file-{{number}}", bytes(300_000))
+fs = ForebayFileSystem(fs=target, memory="64MiB", skip_instance_cache=True)
+fs.hint([f"/file-{{number}}" for number in range(100)])
+assert fs.cat_file("/file-50", 0, 10) == bytes(10)
+{end}
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 def test_an_existing_cache(folder):

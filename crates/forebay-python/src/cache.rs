@@ -1,6 +1,6 @@
 //! A cache in the process of Python.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -99,14 +99,14 @@ impl Cache {
         let shared = self.shared()?;
         let (held, wanted) = (&shared, &path);
         let attributes = py.detach(move || held.cache.attributes(wanted)).map_err(of_source)?;
-        describe(py, &path.to_string_lossy(), attributes.as_ref())
+        describe(py, path.as_os_str(), attributes.as_ref())
     }
 
     fn list<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let shared = self.shared()?;
         let (held, wanted) = (&shared, &path);
         let entries = py.detach(move || held.cache.list(wanted)).map_err(of_source)?;
-        let one = |Entry { name, attributes }: &Entry| describe(py, &name.to_string_lossy(), attributes.as_ref());
+        let one = |Entry { name, attributes }: &Entry| describe(py, name, attributes.as_ref());
         entries.iter().map(one).collect()
     }
 
@@ -161,6 +161,21 @@ impl Cache {
     }
 }
 
+/// A cache that nobody closed ends without Python's lock, since threads that it waits for may need
+/// that.
+impl Drop for Cache {
+    fn drop(&mut self) {
+        let Some(shared) = self.shared.get().ok().and_then(|shared| shared.write().take()) else { return };
+        let mut left = Some(shared);
+        Python::try_attach(|py| {
+            let shared = left.take();
+            py.detach(move || drop(shared));
+        });
+        // Python is ending, and so is this process.
+        std::mem::forget(left);
+    }
+}
+
 /// The exception of a closed cache.
 pub(crate) fn closed() -> PyErr {
     PyValueError::new_err("the cache is closed: open another one")
@@ -176,7 +191,7 @@ fn is_stale(py: Python<'_>, error: &PyErr) -> bool {
 }
 
 /// A name as fsspec describes it.
-fn describe<'py>(py: Python<'py>, name: &str, attributes: Option<&Attributes>) -> PyResult<Bound<'py, PyDict>> {
+fn describe<'py>(py: Python<'py>, name: &OsStr, attributes: Option<&Attributes>) -> PyResult<Bound<'py, PyDict>> {
     let info = PyDict::new(py);
     info.set_item("name", name)?;
     info.set_item("type", if attributes.is_some() { "file" } else { "directory" })?;

@@ -10,6 +10,8 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 
+use crate::ending;
+
 /// The logger's name.
 const NAME: &str = "forebay";
 
@@ -33,7 +35,7 @@ pub(crate) fn start() {
         let thread = std::thread::Builder::new().name("forebay-log".into());
         let started = thread.spawn(move || {
             for line in taken {
-                if Python::try_attach(|py| tell(py, &line)).is_none() {
+                if ending::call(|py| tell(py, &line)).is_none() {
                     return;
                 }
             }

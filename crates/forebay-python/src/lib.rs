@@ -13,6 +13,7 @@
 
 mod arrow;
 mod cache;
+mod ending;
 mod failure;
 mod file;
 mod gather;
@@ -32,6 +33,7 @@ use pyo3::prelude::*;
 fn _forebay(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(options, module)?)?;
+    module.add_function(wrap_pyfunction!(ending::end, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate_own, module)?)?;
     module.add_function(wrap_pyfunction!(arrow::stream_of_rows, module)?)?;

@@ -21,10 +21,13 @@ use pyo3::exceptions::{PyFileNotFoundError, PyIsADirectoryError, PyNotADirectory
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::ending;
+
 /// Threads that call Python: as many requests can be under way.
 const THREADS: usize = 16;
 
-type Job = Box<dyn FnOnce(Python<'_>, &Bound<'_, PyAny>) + Send>;
+/// Work that calls the file system; without it if Python is ending.
+type Job = Box<dyn FnOnce(Option<&Bound<'_, PyAny>>) + Send>;
 
 /// The source.
 pub(crate) struct Target(Arc<Asked>);
@@ -55,11 +58,17 @@ fn work(taken: &Mutex<Receiver<Job>>, target: &Py<PyAny>) {
         // The lock is let go before the job is done.
         let job = taken.lock().recv();
         let Ok(job) = job else { return };
-        // `None`: Python is ending, and so is this process.
-        if Python::try_attach(|py| job(py, target.bind(py))).is_none() {
-            return;
+        let mut job = Some(job);
+        ending::call(|py| job.take().map(|job| job(Some(target.bind(py)))));
+        if let Some(job) = job {
+            job(None);
         }
     }
+}
+
+/// The error of work that came too late.
+fn ending(name: &Path) -> Error {
+    Error::Refused { name: name.display().to_string(), errno: libc::ESHUTDOWN }
 }
 
 impl Asked {
@@ -70,9 +79,11 @@ impl Asked {
         question: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T> + Send + 'static,
         then: Then<T>,
     ) {
-        let name = name.display().to_string();
-        let job: Job = Box::new(move |py, target| {
-            let answer = question(target).map_err(|error| failure(py, &error, name));
+        let name = name.to_owned();
+        let job: Job = Box::new(move |target| {
+            let Some(target) = target else { return then(Err(ending(&name))) };
+            let py = target.py();
+            let answer = question(target).map_err(|error| failure(py, &error, name.display().to_string()));
             py.detach(move || then(answer));
         });
         // The threads live as long as the sender, so it is taken.
@@ -224,7 +235,9 @@ impl Object for Pinned {
             return fetch.finish(Err(Error::Stale(self.identity.name.to_string())));
         };
         let (asked, identity, path) = (Arc::clone(&self.asked), self.identity.clone(), Arc::clone(path));
-        let job: Job = Box::new(move |py, target| {
+        let job: Job = Box::new(move |target| {
+            let Some(target) = target else { return fetch.finish(Err(ending(&path))) };
+            let py = target.py();
             let outcome = fill(target, &path, &mut fetch)
                 .and_then(|()| facts(target, &path))
                 .map_err(|error| failure(py, &error, path.display().to_string()));
