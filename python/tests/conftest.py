@@ -38,6 +38,14 @@ def home(tmp_path_factory):
     os.environ.update(HOME=str(folder), XDG_CACHE_HOME=str(folder / "cache"), AWS_EC2_METADATA_DISABLED="true")
 
 
+def until(holds):
+    for _ in range(2_000):
+        if holds():
+            return
+        time.sleep(0.01)
+    assert holds()
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import forebay
 import psutil
 import pytest
-from conftest import BUCKET
+from conftest import BUCKET, until
 
 
 @pytest.fixture
@@ -394,11 +394,3 @@ def test_caches_end(tmp_path):
             threads, memory = process.num_threads(), process.memory_info().rss
     until(lambda: process.num_threads() <= threads)
     assert process.memory_info().rss - memory < 16 << 20
-
-
-def until(holds):
-    for _ in range(2_000):
-        if holds():
-            return
-        time.sleep(0.01)
-    assert holds()

@@ -7,25 +7,16 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import forebay
 import pytest
-from conftest import BUCKET
+from conftest import BUCKET, until
 from control import FakeMount, Socket
 
 
 def mounted(path):
     return any(line.split()[1] == str(path) for line in Path("/proc/self/mounts").read_text().splitlines())
-
-
-def until(holds):
-    for _ in range(2_000):
-        if holds():
-            return
-        time.sleep(0.01)
-    assert holds()
 
 
 def test_a_folder_for_a_while(folder):

@@ -9,6 +9,7 @@ pub mod explain;
 pub mod flight;
 mod label;
 pub mod profiler;
+pub mod recent;
 mod retry;
 pub mod site;
 pub mod stats;

@@ -124,7 +124,7 @@ impl Cache {
         Ok(py.detach(move || shared.cache.stats()))
     }
 
-    /// What became of hints: told, fetched, failed, overtaken.
+    /// The counters of hints: told, fetched, failed, overtaken.
     fn hinted(&self) -> PyResult<(u64, u64, u64, u64)> {
         let counts = self.shared()?.cache.hinted();
         Ok((counts.told, counts.fetched, counts.failed, counts.overtaken))

@@ -4,8 +4,8 @@
 //! version of a file is what `info` tells: size, time, tag. It is asked again after each fetch,
 //! since `cat_file` does not say of which version its bytes are.
 
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -13,8 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use forebay_core::DeviceCost;
 use forebay_source::identity::inode_number;
 use forebay_source::{
-    Attributes, Entry, Error, Fetch, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then,
-    Version,
+    Attributes, Entry, Error, Fetch, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Then, Version,
 };
 use parking_lot::Mutex;
 use pyo3::exceptions::{PyFileNotFoundError, PyIsADirectoryError, PyNotADirectoryError, PyOSError, PyPermissionError};
@@ -195,22 +194,6 @@ impl Source for Target {
 
     fn listed(&self, _folder: &Path, _listed: &Listed<'_>) -> Result<Option<Attributes>> {
         Ok(None)
-    }
-
-    fn read_link(&self, path: &Path) -> Result<PathBuf> {
-        Err(Error::Refused { name: path.display().to_string(), errno: libc::EINVAL })
-    }
-
-    fn xattr(&self, path: &Path, _name: &OsStr) -> Result<Vec<u8>> {
-        Err(Error::Refused { name: path.display().to_string(), errno: libc::ENODATA })
-    }
-
-    fn xattrs(&self, _path: &Path) -> Result<Vec<OsString>> {
-        Ok(Vec::new())
-    }
-
-    fn space(&self) -> Result<Space> {
-        Ok(Space::default())
     }
 
     /// Far away: 20 ms to the first byte, 50 MB/s on each thread.

@@ -1,10 +1,12 @@
 //! Today's loads on today's devices: every load on every device, with memory for several shares of
 //! what it reads, under every policy. A *cell* is one load on one device with one memory.
 //!
-//! Each load has a bound that no policy passes: the readers get their bytes no faster than the
-//! device transfers, at its peak rate, the blocks that Belady's policy misses.
+//! Each cell has a bound that no policy passes over the whole of a load: the readers get their
+//! bytes no faster than the device transfers, at its peak rate, the blocks that Belady's policy
+//! misses.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use forebay_core::Instant;
@@ -12,11 +14,11 @@ use forebay_device::{Request, device};
 use forebay_sim::timed::{Load as Readers, Outcome, Setup, Span, Workload, run};
 use forebay_sim::untimed::{self, Algorithm, Capacity, Options};
 use forebay_sim::{processors, sweep};
-use forebay_trace::generate::{self, Given};
 use forebay_trace::{Memory, Source};
 use serde::Deserialize;
 
-use crate::{Error, Experiment, Job};
+use crate::raid::Part;
+use crate::{Error, Job};
 
 /// Bytes of a block, as in every simulation with time.
 const BLOCK: u64 = 4096;
@@ -141,10 +143,10 @@ impl Suite {
                 }
             }
         }
-        let done = std::sync::atomic::AtomicUsize::new(0);
+        let done = AtomicUsize::new(0);
         let one = |one: &Run| {
             let outcome = run(&one.setup, &loaded[one.load].workload, job.context.watch)?;
-            job.context.step(done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, runs.len())?;
+            job.context.step(done.fetch_add(1, Ordering::Relaxed) + 1, runs.len())?;
             Ok::<_, Error>(outcome)
         };
         let outcomes = sweep(&runs, processors(), || job.context.watch.stopped(), one);
@@ -157,15 +159,10 @@ impl Suite {
 }
 
 impl Load {
-    fn source<'a>(&'a self, seed: u64, experiment: &Experiment) -> Result<generate::Generated, Error> {
-        let given = |(name, value): (&'a String, &'a String)| Given { name, value };
-        let given: Vec<Given<'a>> = self.parameters.iter().map(given).collect();
-        generate::named(&self.workload, &given, seed).map_err(|error| experiment.wrong(&error.to_string()))
-    }
-
     fn load(&self, suite: &Suite, job: Job<'_>) -> Result<Loaded, Error> {
         let Job { experiment, context } = job;
-        let mut source = self.source(context.seed, experiment)?;
+        let part = Part { workload: self.workload.clone(), parameters: self.parameters.clone() };
+        let mut source = part.source(context.seed, experiment)?;
         let mut requests = Vec::new();
         while source.read(&mut requests)? > 0 {}
         let shape = source.shape();
@@ -223,4 +220,35 @@ fn peak(on: &str) -> Result<f64, Error> {
         end = end.max(model.serve(at, Request::read(read * BYTES, BYTES)));
     }
     Ok((READS * BYTES) as f64 / (end.0 as f64 / 1e9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Context, experiment};
+    use forebay_sim::Unwatched;
+
+    /// A load, on a store and on a disk, with little memory and much.
+    #[test]
+    fn no_policy_passes_the_bound_and_a_second_claim_runs_nothing_anew() {
+        let suite: Suite = toml::from_str(
+            r#"
+            devices = ["object-store", "ibm-10k"]
+            memory = [0.1, 0.8]
+            policies = ["auto", "none+lru", "aggressive+arc"]
+            loads = [{ name = "epochs", workload = "epochs", parameters = { tasks = "3000", samples = "1000" }, handlers = 8 }]
+            "#,
+        )
+        .expect("a suite");
+        let (experiment, context) =
+            (experiment("today-best").unwrap(), Context { seed: 1, quick: false, watch: &Unwatched });
+        let job = Job { experiment: &experiment, context: &context };
+        let cells = suite.run(job).unwrap();
+        assert_eq!(cells.len(), 4);
+        for cell in cells.iter() {
+            assert!(cell.best() < cell.bound && cell.opt > 0.3, "{}: {} of {}", cell.device, cell.best(), cell.bound);
+            assert!(cell.outcomes.iter().all(|outcome| outcome.bytes == 3000 * (112 << 10)), "{}", cell.device);
+        }
+        assert!(Arc::ptr_eq(&cells, &suite.run(job).unwrap()));
+    }
 }

@@ -152,7 +152,7 @@ impl Cache {
         self.hints.tell(list, mode, wants);
     }
 
-    /// What became of hints.
+    /// The counters of hints.
     pub fn hinted(&self) -> Counts {
         self.hints.counts()
     }
@@ -178,7 +178,6 @@ pub(super) fn names(path: &Path) -> Result<Vec<OsString>> {
     path.components().filter_map(one).collect()
 }
 
-/// Whether attributes are those of a file.
 impl Entry {
     /// Whether it is a regular file.
     pub fn is_file(&self) -> bool {

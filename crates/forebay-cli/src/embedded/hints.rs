@@ -27,7 +27,7 @@ const THREADS: usize = 16;
 /// Files that may be ahead of the cursor, however small.
 const FILES: usize = 4096;
 
-/// What a file counts as until its length is known.
+/// A file counts as so many bytes until its length is known.
 const UNKNOWN: u64 = 1 << 20;
 
 /// Bytes that are read at a time.
@@ -44,7 +44,7 @@ pub struct Want {
     pub end: Option<u64>,
 }
 
-/// What to do with a list.
+/// The ways to tell a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// Go on with more.
@@ -68,7 +68,7 @@ impl FromStr for Mode {
     }
 }
 
-/// What became of hints.
+/// The counters of hints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Ranges that were told.

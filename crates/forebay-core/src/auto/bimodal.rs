@@ -382,7 +382,7 @@ mod tests {
         })
     }
 
-    /// What is drawn stays whole; without learning, nothing else stays, however soon it comes back.
+    /// Drawn runs stay whole; without learning no other block stays, however soon it comes back.
     #[test]
     fn a_run_has_one_verdict_and_only_drawn_ones_stay_without_learning() {
         let (mut bimodal, mut random) = (Bimodal::begun(FRAMES, false, false), Random::new(1));

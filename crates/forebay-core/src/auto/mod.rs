@@ -149,7 +149,8 @@ impl Prefetcher for Auto {
             company: self.parts.company,
             near: self.parts.near,
             gaps: self.parts.gaits,
-            elsewhere: self.parts.steps || self.parts.sequel,
+            // Where one request is served at a time a second one only waits behind it.
+            elsewhere: (self.parts.steps || self.parts.sequel).then_some(2),
             ..Needs::default()
         }
     }

@@ -94,7 +94,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// Has fetched what the read's reader will read next elsewhere, as far as that is known.
     fn fetch_elsewhere(&mut self, ahead: Ahead, read: &Read, out: &mut Actions) {
-        if !self.lookahead.needs().elsewhere || self.requests.are_queued() {
+        if self.lookahead.needs().elsewhere.is_none() || self.requests.are_queued() {
             return;
         }
         let mut next = core::mem::take(&mut self.elsewhere);

@@ -45,8 +45,9 @@ pub struct Needs {
     pub near: bool,
     /// To have the gaps between equal steps of a stream left out.
     pub gaps: bool,
-    /// To be asked what a reader will read elsewhere.
-    pub elsewhere: bool,
+    /// To be asked what a reader will read elsewhere, on devices that serve at least so many
+    /// requests at once.
+    pub elsewhere: Option<u32>,
 }
 
 /// The threshold of SARC (SCM §5.3): "a default threshold of 4 contiguous blocks".
@@ -64,7 +65,7 @@ impl Default for Needs {
             company: false,
             near: false,
             gaps: false,
-            elsewhere: false,
+            elsewhere: None,
         }
     }
 }

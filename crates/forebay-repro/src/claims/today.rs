@@ -1,9 +1,10 @@
-//! `today-…`: what is read now. The cells of a [`Suite`], a policy beside all others, and what its
-//! throughput, requests and reads have to be.
+//! `today-…`: the loads of now. A policy beside all others in the cells of a [`Suite`], judged by
+//! its throughput, its requests and its reads.
 
 use serde::Deserialize;
 
 use super::auto_best::percent;
+use crate::line::geometric_mean;
 use crate::suite::{Cell, Suite};
 use crate::{Context, Error, Experiment, Finding, Job, Measure};
 use forebay_sim::chart::{HeatCell, HeatMap, HeatRow};
@@ -153,9 +154,14 @@ impl Table<'_> {
         }
     }
 
+    /// A policy's share of the best, cell by cell.
+    fn shares(&self, policy: usize) -> impl Iterator<Item = f64> + Clone {
+        self.cells.iter().map(move |cell| cell.rate(policy) / cell.best())
+    }
+
     /// The geometric mean of a policy's shares of the best of each cell.
     fn mean_share(&self, policy: usize) -> f64 {
-        geometric_mean(&self.cells.iter().map(|cell| cell.rate(policy) / cell.best()).collect::<Vec<_>>())
+        geometric_mean(self.shares(policy))
     }
 
     /// The best of all other policies that are not variants of this one, and its mean share.
@@ -168,8 +174,8 @@ impl Table<'_> {
 
     /// A policy over all cells.
     fn shown(&self, policy: usize) -> Measure {
-        let shares: Vec<f64> = self.cells.iter().map(|cell| cell.rate(policy) / cell.best()).collect();
-        let text = format!("{:.3}, at worst {:.2}", geometric_mean(&shares), At::Least.of(&shares));
+        let least = self.shares(policy).fold(f64::INFINITY, f64::min);
+        let text = format!("{:.3}, at worst {least:.2}", self.mean_share(policy));
         Measure::shown(&format!("{}: mean share of each cell's best", self.policies[policy]), "", text)
     }
 
@@ -251,16 +257,12 @@ impl At {
             return f64::NAN;
         }
         match self {
-            At::Mean => geometric_mean(values),
+            At::Mean => geometric_mean(values.iter().copied()),
             At::Least => values.iter().copied().fold(f64::INFINITY, f64::min),
             At::Most => values.iter().copied().fold(0.0, f64::max),
             At::CellsFrom(from) => values.iter().filter(|&&value| value >= from).count() as f64 / values.len() as f64,
         }
     }
-}
-
-fn geometric_mean(values: &[f64]) -> f64 {
-    (values.iter().map(|value| value.ln()).sum::<f64>() / values.len().max(1) as f64).exp()
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! A remote storage as a tree of names.
 
-use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +12,7 @@ use super::gate::Gate;
 use super::names::{Known, Names};
 use super::patience::Patience;
 use super::{Hint, Remote, Told, Trouble, encryption, runtime, start, time};
-use crate::{Attributes, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then, Version};
+use crate::{Attributes, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Then, Version};
 
 /// A bucket, a web server, or a part of one. See the head of `remote/mod.rs`.
 pub struct RemoteSource {
@@ -294,21 +293,5 @@ impl Source for RemoteSource {
 
     fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>> {
         Ok(self.view.attributes(&folder.join(listed.name), &Told::of(listed), Some(listed.told)))
-    }
-
-    fn read_link(&self, path: &Path) -> Result<PathBuf> {
-        Err(Error::Refused { name: path.display().to_string(), errno: libc::EINVAL })
-    }
-
-    fn xattr(&self, path: &Path, _name: &OsStr) -> Result<Vec<u8>> {
-        Err(Error::Refused { name: path.display().to_string(), errno: libc::ENODATA })
-    }
-
-    fn xattrs(&self, _path: &Path) -> Result<Vec<OsString>> {
-        Ok(Vec::new())
-    }
-
-    fn space(&self) -> Result<Space> {
-        Ok(Space::default())
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
     progress.outcome(records.len(), runs.len())
 }
 
-/// What is replayed: every policy at every size.
+/// The caches to replay: every policy at every size.
 pub(super) fn runs(sim: &Sim) -> Result<Vec<Run>, Failure> {
     let algorithms = algorithms(sim)?;
     let sizes = memory(sim);

@@ -155,9 +155,8 @@ impl Lookahead {
     ) {
         let Extent { file, start, .. } = read.extent;
         let Some(entry) = storage.file(file) else { return };
-        let device = storage.device(entry.device_of(start));
-        if device.cost.channels < 2 {
-            // A second request only waits behind the first one.
+        let channels = storage.device(entry.device_of(start)).cost.channels;
+        if self.needs.elsewhere.is_none_or(|least| channels < least) {
             return;
         }
         let length = |file| storage.file(file).filter(|file| !file.is_closed()).map(|file| file.blocks);
@@ -165,7 +164,7 @@ impl Lookahead {
             handler: read.handler,
             read: read.extent,
             blocks: entry.blocks,
-            channels: device.cost.channels.max(1),
+            channels,
             room: memory.ahead(self.sharers(memory, storage)).room,
             piece: storage.competitive_depth(entry, start),
             length: &length,
