@@ -8,6 +8,7 @@ mod house;
 mod leftovers;
 mod licences;
 mod lint;
+mod module;
 mod names;
 mod prose;
 mod python;
@@ -44,6 +45,12 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Builds the Python module's wheel and runs its tests; ARGS go to pytest
+    Python {
+        /// For pytest, such as `-k fsspec`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Says which mounts, loop devices, servers and folders tests have left behind
     CheckClean,
     /// Writes docs/cli.md from the definitions of the options
@@ -69,6 +76,7 @@ fn main() -> ExitCode {
         Chore::Tools => Ok(tools::fetch()),
         Chore::Check => Ok(suite::check()),
         Chore::Test { args } => suite::test(&args),
+        Chore::Python { args } => suite::python(&args),
         Chore::CheckClean => Ok(leftovers::report(&leftovers::Leftovers::default())),
         Chore::Docs => reference::write().map(|()| true),
         Chore::Size => size::report(),

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use crate::leftovers::{self, Leftovers};
 use crate::run::{answers, cargo, heading, succeeds};
 use crate::tally::Tally;
-use crate::{licences, lint, tools};
+use crate::{licences, lint, module, tools};
 
 /// Tools, checks, tests; ends with the plain total on a line. With `args`, only those tests.
 /// Returns whether all is well.
@@ -28,6 +28,11 @@ pub(crate) fn test(args: &[String]) -> Result<bool> {
     if !passed && tally.failed == 0 {
         failed.push("cargo test: it did not compile, or a test binary died".to_owned());
     }
+    if args.is_empty()
+        && let Err(error) = module::test(&[], &mut tally)
+    {
+        failed.push(format!("the Python module: {error:#}"));
+    }
     heading("what is left behind");
     if !leftovers::report(&before) {
         failed.push("something is left behind".to_owned());
@@ -39,6 +44,14 @@ pub(crate) fn test(args: &[String]) -> Result<bool> {
     for name in failed.iter().chain(&tally.failures) {
         println!("FAILED: {name}");
     }
+    println!("{tally}");
+    Ok(tally.failed == 0)
+}
+
+/// Only the Python module and its tests. Returns whether all is well.
+pub(crate) fn python(args: &[String]) -> Result<bool> {
+    let mut tally = Tally::default();
+    module::test(args, &mut tally)?;
     println!("{tally}");
     Ok(tally.failed == 0)
 }

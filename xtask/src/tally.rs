@@ -52,6 +52,29 @@ impl Tally {
     }
 }
 
+impl Tally {
+    /// Takes a line of pytest's output; returns whether it is its count.
+    pub(crate) fn pytest_line(&mut self, line: &str) -> bool {
+        if let Some(name) = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR ")) {
+            self.failures.push(name.split(" - ").next().unwrap_or(name).to_owned());
+        }
+        let Some((counts, _)) = line.rsplit_once(" in ") else { return false };
+        let mut found = false;
+        for count in counts.trim_matches(|c| c == '=' || c == ' ').split(", ") {
+            let Some((number, what)) = count.split_once(' ') else { return false };
+            let Ok(number) = number.parse::<u64>() else { return false };
+            match what {
+                "passed" => self.passed += number,
+                "failed" | "error" | "errors" => self.failed += number,
+                "skipped" => self.skipped += number,
+                _ => continue,
+            }
+            found = true;
+        }
+        found
+    }
+}
+
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
@@ -133,6 +156,17 @@ mod tests {
             assert!(tally.line(line));
         }
         assert_eq!(tally.failures, ["c::d"]);
+    }
+
+    #[test]
+    fn pytest_counts_as_well() {
+        let mut tally = Tally::default();
+        assert!(!tally.pytest_line("FAILED python/tests/test_a.py::test_b - AssertionError: 5 passed in vain"));
+        assert!(!tally.pytest_line("5 apples in a basket") && !tally.pytest_line("....F  [100%]"));
+        assert!(tally.pytest_line("1 failed, 22 passed, 2 skipped, 1 warning, 1 error in 6.44s"));
+        assert!(tally.pytest_line("=== 3 passed in 1.00s ==="));
+        assert_eq!(tally.to_string(), "25 passed, 2 failed, 2 skipped");
+        assert_eq!(tally.failures, ["python/tests/test_a.py::test_b"]);
     }
 
     #[test]

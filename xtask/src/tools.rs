@@ -42,8 +42,11 @@ pub(crate) fn fetch() -> bool {
     if let Err(reason) = debian() {
         missing.extend(absent().iter().map(|(program, package)| format!("{program} (package {package}: {reason})")));
     }
-    if let Err(reason) = python::install() {
+    if let Err(reason) = python::PROGRAMS_OF.install() {
         missing.extend(python::PROGRAMS.map(|program| format!("{program} ({reason})")));
+    }
+    if let Err(reason) = python::MODULE.install() {
+        missing.push(format!("the packages that the Python module is tested with ({reason})"));
     }
     if missing.is_empty() {
         println!("everything that tests need is there");

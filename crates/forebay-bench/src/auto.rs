@@ -40,6 +40,20 @@ struct Plan {
     scale: u64,
 }
 
+/// The throughputs of one load, in MB/s.
+#[derive(Clone, Copy, Debug)]
+struct Both {
+    live: f64,
+    simulated: f64,
+}
+
+impl Both {
+    /// The smaller over the larger one.
+    fn ratio(&self) -> f64 {
+        (self.live / self.simulated).min(self.simulated / self.live)
+    }
+}
+
 pub(crate) fn run(smoke: bool, quick: bool, only: &[String]) -> anyhow::Result<Vec<Row>> {
     let plan = match (smoke, quick) {
         (true, _) => Plan { warm_up: 0.05, counted: 0.2, rounds: 1, scale: 1 },
@@ -67,7 +81,7 @@ fn compare(case: &Case, plan: Plan) -> anyhow::Result<Vec<Row>> {
             let simulated = simulated(case, &workload, &stores, policy, plan, seed)?;
             let live = stores.run(case, &workload, policy.parse()?, plan.warm_up, plan.counted)?;
             eprintln!("  {}, {policy}, seed {seed}: live {live:.1}, simulated {simulated:.1} MB/s", case.name);
-            seen.push((live, simulated));
+            seen.push(Both { live, simulated });
         }
     }
     let mut rows: Vec<Row> = POLICIES.iter().zip(&seen).map(|(policy, seen)| bridge(case, policy, seen)).collect();
@@ -103,13 +117,13 @@ fn simulated(
 }
 
 /// The distance of a policy's two throughputs.
-fn bridge(case: &Case, policy: &str, seen: &[(f64, f64)]) -> Row {
-    let pairs: Vec<String> = seen.iter().map(|(live, sim)| format!("{live:.1}/{sim:.1}")).collect();
+fn bridge(case: &Case, policy: &str, seen: &[Both]) -> Row {
+    let pairs: Vec<String> = seen.iter().map(|both| format!("{:.1}/{:.1}", both.live, both.simulated)).collect();
     Row {
         bench: "auto",
         what: format!("{}: {policy}, live", case.name),
         against: "simulator".into(),
-        ratio: median(seen.iter().map(|(live, sim)| (live / sim).min(sim / live)).collect()),
+        ratio: median(seen.iter().map(Both::ratio).collect()),
         wanted: Some(0.9),
         detail: format!("MB/s live/simulated: {}", pairs.join(", ")),
         point: None,
@@ -117,11 +131,11 @@ fn bridge(case: &Case, policy: &str, seen: &[(f64, f64)]) -> Row {
 }
 
 /// How many pairs of policies are in the same order, of the pairs that have one.
-fn order(case: &Case, seen: &[Vec<(f64, f64)>]) -> Row {
-    let middle = |side: fn(&(f64, f64)) -> f64| -> Vec<f64> {
+fn order(case: &Case, seen: &[Vec<Both>]) -> Row {
+    let middle = |side: fn(&Both) -> f64| -> Vec<f64> {
         seen.iter().map(|seen| median(seen.iter().map(side).collect())).collect()
     };
-    let (live, simulated) = (middle(|seen| seen.0), middle(|seen| seen.1));
+    let (live, simulated) = (middle(|both| both.live), middle(|both| both.simulated));
     let pairs = (0..seen.len()).flat_map(|a| (a + 1..seen.len()).map(move |b| (a, b)));
     let ordered = pairs.filter(|&(a, b)| (simulated[a] / simulated[b]).max(simulated[b] / simulated[a]) > 1.0 + APART);
     let ordered: Vec<(usize, usize)> = ordered.collect();

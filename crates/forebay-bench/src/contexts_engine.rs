@@ -196,7 +196,7 @@ impl Filled {
     fn in_loops(&self) -> u32 {
         let of = |device: u32| {
             let mut sizes = Vec::new();
-            self.core.program(device as usize, &mut sizes);
+            self.core.part_sizes(device as usize, &mut sizes);
             sizes.get(2).copied().unwrap_or(0)
         };
         (0..self.devices).map(of).sum()

@@ -71,8 +71,12 @@ struct Data {
     faults: u64,
 }
 
-/// The loads in order, cold ones first, with their times in seconds.
-type Times = Vec<(&'static str, f64)>;
+/// The figures of one mount.
+struct Measured {
+    /// The loads in order, cold ones first, with their times in seconds.
+    times: Vec<(&'static str, f64)>,
+    held: Held,
+}
 
 /// Memory that a mount held in the end: resident bytes of its process, and bytes of its files in
 /// the kernel's page cache.
@@ -101,7 +105,7 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn compare(storage: Storage, on: &[(Times, Held)], off: &[(Times, Held)]) -> Vec<Row> {
+fn compare(storage: Storage, on: &[Measured], off: &[Measured]) -> Vec<Row> {
     let place = if storage == Storage::Local { "local" } else { "disk" };
     let row = |what: &str, ratio, detail| Row {
         bench: "kernel-cache",
@@ -112,19 +116,19 @@ fn compare(storage: Storage, on: &[(Times, Held)], off: &[(Times, Held)]) -> Vec
         detail,
         point: None,
     };
-    let loads = on[0].0.iter().enumerate();
+    let loads = on[0].times.iter().enumerate();
     let mut rows: Vec<Row> = loads
         .map(|(load, &(what, _))| {
-            let times = |all: &[(Times, Held)]| all.iter().map(|(times, _)| times[load].1).collect::<Vec<f64>>();
+            let times = |all: &[Measured]| all.iter().map(|one| one.times[load].1).collect::<Vec<f64>>();
             let (on, off) = (times(on), times(off));
             let ratio = median(on.iter().zip(&off).map(|(on, off)| off / on).collect());
             row(what, ratio, format!("on {:.1} ms, off {:.1} ms", 1e3 * median(on), 1e3 * median(off)))
         })
         .collect();
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-    let held = |all: &[(Times, Held)]| {
-        let resident = median(all.iter().map(|(_, held)| mib(held.resident)).collect());
-        (resident, median(all.iter().map(|(_, held)| mib(held.pages)).collect()))
+    let held = |all: &[Measured]| {
+        let resident = median(all.iter().map(|one| mib(one.held.resident)).collect());
+        (resident, median(all.iter().map(|one| mib(one.held.pages)).collect()))
     };
     let (on, off) = (held(on), held(off));
     let detail = format!(
@@ -169,7 +173,7 @@ impl Data {
     }
 
     /// Measures all loads on a new mount.
-    fn measure(&self, referenced: Referenced) -> anyhow::Result<(Times, Held)> {
+    fn measure(&self, referenced: Referenced) -> anyhow::Result<Measured> {
         let point = tempfile::tempdir()?;
         let served = Served::start(self.folder.path(), point.path(), self.storage, referenced)?;
         let read = |reader, name: &str, count| read_elsewhere(reader, &point.path().join(name), count);
@@ -208,7 +212,7 @@ impl Data {
         let pages = ["large", "mapped", "sparse", "scattered", "db"].map(|name| pages(&point.path().join(name)));
         let held = Held { resident: resident(served.child.id())?, pages: pages.iter().sum() };
         served.end()?;
-        Ok((times, held))
+        Ok(Measured { times, held })
     }
 }
 

@@ -68,7 +68,8 @@ fn direct_loop(path: &Path, size: usize, len: usize) -> std::io::Result<f64> {
     use std::os::fd::AsRawFd;
     let file = std::fs::OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path)?;
     let buffer = Segments::own(len);
-    let Some(&(address, _)) = buffer.parts().first() else { return Ok(0.0) };
+    let Some(part) = buffer.parts().first() else { return Ok(0.0) };
+    let address = part.cast::<u8>();
     let began = Instant::now();
     let mut offset = 0;
     while offset < size {

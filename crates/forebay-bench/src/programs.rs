@@ -26,15 +26,14 @@ use forebay_source::local::LocalSource;
 use forebay_source::paced::PacedSource;
 use forebay_testkit::nginx::Nginx;
 use forebay_testkit::tools::find;
-use forebay_trace::generate::named;
+use forebay_trace::generate::{Given, named};
 use forebay_trace::{Span, Workload};
 
 use crate::report::{Row, median};
 
 const DISK: &str = "ibm-10k";
 /// Lists as long as in the claim cp-index (`experiments/cp-index.toml`), which gives the reason.
-const INDEX: [(&str, &str); 5] =
-    [("keywords", "4096"), ("alpha", "0.4"), ("longest", "27000000"), ("decay", "0.25"), ("part", "0")];
+const INDEX: &str = "keywords=4096,alpha=0.4,longest=27000000,decay=0.25,part=0";
 /// CP §3.1: "access private memory of 1 MB".
 const PRIVATE: u64 = 1_000_000;
 
@@ -42,11 +41,11 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for workload in [
         // The least wanted ratio is that of the kernel bench (issue 4).
-        Described { kind: "one-whole-0", size: &[("files", "6000")], handlers: 16, wanted: None },
-        Described { kind: "one-rand-10", size: &[("files", "6000")], handlers: 16, wanted: Some(1.3) },
-        Described { kind: "two-rand-0", size: &[("files", "6000")], handlers: 16, wanted: Some(1.3) },
-        Described { kind: "four-64kb-0", size: &[("files", "6000")], handlers: 16, wanted: Some(0.95) },
-        Described { kind: "index-search", size: &INDEX, handlers: 16, wanted: Some(1.3) },
+        Described { kind: "one-whole-0", size: "files=6000", handlers: 16, wanted: None },
+        Described { kind: "one-rand-10", size: "files=6000", handlers: 16, wanted: Some(1.3) },
+        Described { kind: "two-rand-0", size: "files=6000", handlers: 16, wanted: Some(1.3) },
+        Described { kind: "four-64kb-0", size: "files=6000", handlers: 16, wanted: Some(0.95) },
+        Described { kind: "index-search", size: INDEX, handlers: 16, wanted: Some(1.3) },
     ] {
         rows.extend(workload.compare(smoke)?);
     }
@@ -109,16 +108,17 @@ fn mounted<T>(
 /// A workload by its description.
 struct Described {
     kind: &'static str,
-    size: &'static [(&'static str, &'static str)],
+    /// The parameters that differ from the workload's defaults.
+    size: &'static str,
     handlers: u32,
     wanted: Option<f64>,
 }
 
 impl Described {
     fn compare(&self, smoke: bool) -> anyhow::Result<Vec<Row>> {
-        let small = [("files", "20")];
-        let size = if smoke && self.kind != "index-search" { &small } else { self.size };
-        let workload = |seed| -> anyhow::Result<Workload> { Ok(Workload::load(&mut named(self.kind, size, seed)?)?) };
+        let size = if smoke && self.kind != "index-search" { "files=20" } else { self.size };
+        let size = Given::list(size)?;
+        let workload = |seed| -> anyhow::Result<Workload> { Ok(Workload::load(&mut named(self.kind, &size, seed)?)?) };
         let folder = tempfile::tempdir()?;
         lay(&workload(1)?, folder.path(), Content::Zeros, &|_, _| false)?;
         let (warm_up, limit) = if smoke { (0.05, 0.2) } else { (2.0, 10.0) };
@@ -144,10 +144,8 @@ fn clips(smoke: bool) -> anyhow::Result<Vec<Row>> {
         eprintln!("clips are left out: nginx or wrk is missing; `cargo xtask tools` fetches them");
         return Ok(Vec::new());
     };
-    let files = if smoke { "100" } else { "20000" };
-    let workload = |seed| -> anyhow::Result<Workload> {
-        Ok(Workload::load(&mut named("media-clips", &[("files", files), ("tasks", "20000")], seed)?)?)
-    };
+    let size = Given::list(if smoke { "files=100,tasks=20000" } else { "files=20000,tasks=20000" })?;
+    let workload = |seed| -> anyhow::Result<Workload> { Ok(Workload::load(&mut named("media-clips", &size, seed)?)?) };
     let folder = tempfile::tempdir()?;
     lay(&workload(1)?, folder.path(), Content::Zeros, &|_, _| false)?;
     let mut rows = Vec::new();

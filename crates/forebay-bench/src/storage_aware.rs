@@ -19,7 +19,7 @@ mod simulated;
 use forebay_testkit::mounts;
 
 use crate::report::{Row, median};
-use live::{Live, Phase, Seen, Stores, Way};
+use live::{Live, Phase, Seen, Slow, Stores, Way};
 use load::{Load, Popularity, STORES};
 
 /// The devices of the stores.
@@ -103,7 +103,7 @@ struct Bench {
 
 impl Bench {
     /// A stretch that does not need real time.
-    fn quick(&self, seconds: f64, slow: Option<(usize, f64)>) -> Phase {
+    fn quick(&self, seconds: f64, slow: Option<Slow>) -> Phase {
         Phase { seconds, speed: self.plan.speed, slow }
     }
 
@@ -118,7 +118,7 @@ impl Bench {
         policy: &str,
         way: Way,
         load: &Load,
-        slow: Option<(usize, f64)>,
+        slow: Option<Slow>,
         seed: u64,
     ) -> anyhow::Result<Seen> {
         let phases = [self.quick(self.plan.settle, slow), self.quick(self.plan.count, slow)];
@@ -166,7 +166,7 @@ impl Bench {
     /// A store becomes ten times slower in mid-run, in real time, against the best steady run with
     /// that store slow from the beginning.
     fn turns_slow(&self) -> anyhow::Result<Vec<Row>> {
-        let slow = Some((VICTIM, SLOW));
+        let slow = Some(Slow { store: VICTIM, factor: SLOW });
         let mut best = Vec::new();
         let mut runs = vec![Vec::new(); AWARE.len()];
         for seed in 1..=self.plan.rounds {

@@ -10,7 +10,8 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, bail};
-use forebay_trace::{Format, Options, Source, Writer, generate, open};
+use forebay_trace::generate::{self, Given};
+use forebay_trace::{Format, Options, Source, Writer, open};
 
 use crate::replay::{LibCacheSim, seconds, target};
 use crate::report::{Row, median};
@@ -43,9 +44,8 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
 }
 
 fn write(path: &Path, format: Format, requests: u64) -> anyhow::Result<()> {
-    let (requests, objects) = (requests.to_string(), (requests / 6).to_string());
-    let parameters = [("requests", &*requests), ("objects", &*objects), ("alpha", "0.9")];
-    let mut source = generate::named("zipf", &parameters, 1)?;
+    let parameters = format!("requests={requests},objects={},alpha=0.9", requests / 6);
+    let mut source = generate::named("zipf", &Given::list(&parameters)?, 1)?;
     let mut writer = Writer::create(path, format, source.shape())?;
     let mut batch = Vec::new();
     while source.read(&mut batch)? > 0 {

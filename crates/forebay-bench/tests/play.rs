@@ -13,7 +13,7 @@ use forebay_play::{Content, Files, Folder, InProcess, Play, lay};
 use forebay_sim::Unwatched;
 use forebay_sim::timed::{Record, Setup, Workload, run_recorded};
 use forebay_source::local::LocalSource;
-use forebay_trace::generate::named;
+use forebay_trace::generate::{Given, named};
 
 /// File, offset, bytes.
 type Read = (u64, u64, usize);
@@ -61,23 +61,19 @@ fn live(workload: &Workload, files: impl Files, handlers: u32) -> Reads {
 
 #[test]
 fn the_same_workload_gives_the_same_reads() {
-    let micro = [("tasks", "12"), ("files", "9"), ("bytes", "300000"), ("request", "65536")];
-    let index = [("tasks", "12"), ("mapping", "1M"), ("index", "16M"), ("keywords", "100"), ("longest", "512k")];
-    let clips = [("tasks", "30"), ("files", "20")];
-    let blast = [("tasks", "3"), ("volumes", "2"), ("bytes", "1M")];
-    let zipf = [("objects", "200"), ("requests", "500")];
-    let kinds: [(&str, &[(&str, &str)]); 8] = [
-        ("one-whole-0", &micro),
-        ("one-rand-10", &micro),
-        ("two-rand-0", &micro),
-        ("four-64kb-0", &micro),
-        ("index-search", &index),
-        ("media-clips", &clips),
-        ("blast", &blast),
-        ("zipf", &zipf),
+    let micro = "tasks=12,files=9,bytes=300000,request=65536";
+    let kinds = [
+        ("one-whole-0", micro),
+        ("one-rand-10", micro),
+        ("two-rand-0", micro),
+        ("four-64kb-0", micro),
+        ("index-search", "tasks=12,mapping=1M,index=16M,keywords=100,longest=512k"),
+        ("media-clips", "tasks=30,files=20"),
+        ("blast", "tasks=3,volumes=2,bytes=1M"),
+        ("zipf", "objects=200,requests=500"),
     ];
     for (kind, parameters) in kinds {
-        let workload = Workload::load(&mut named(kind, parameters, 1).unwrap()).unwrap();
+        let workload = Workload::load(&mut named(kind, &Given::list(parameters).unwrap(), 1).unwrap()).unwrap();
         let mut setup = Setup::new("competitive".parse().unwrap(), 8 << 20, device("ibm-10k").unwrap(), 5);
         setup.seed = 1;
         let mut simulated = Simulated(&workload, Reads::new());

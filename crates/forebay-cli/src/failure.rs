@@ -16,6 +16,9 @@ pub(crate) enum Failure {
     /// The configuration file makes no sense.
     #[error(transparent)]
     Config(#[from] config::Error),
+    /// A source cannot be reached; nothing was done.
+    #[error(transparent)]
+    Source(forebay_source::Error),
     /// An input is not as it must be; nothing was done.
     #[error("{0}")]
     Input(String),
@@ -32,7 +35,10 @@ pub(crate) enum Failure {
 
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Failure {
-        Failure::input(error)
+        match error {
+            OpenError::Source(error) => Failure::Source(error),
+            error => Failure::input(error),
+        }
     }
 }
 
@@ -50,7 +56,7 @@ impl Failure {
     /// 1: it ran and failed. 2: bad input.
     fn code(&self) -> u8 {
         match self {
-            Failure::Usage(_) | Failure::Config(_) | Failure::Input(_) => 2,
+            Failure::Usage(_) | Failure::Config(_) | Failure::Source(_) | Failure::Input(_) => 2,
             Failure::Run(_) => 1,
             &Failure::Said(code) | &Failure::Start(code, _) => code,
         }

@@ -43,7 +43,7 @@ pub(crate) use run::{Mapped, Program, Record, Run};
 pub(crate) use serve::Serve;
 pub(crate) use shown::Shown;
 pub(crate) use sim::Sim;
-pub(crate) use stores::{Stores, labels};
+pub(crate) use stores::{Settings, Stores, labels};
 pub(crate) use stripe::Stripe;
 pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
 pub(crate) use warm::{ControlAt, Warm};
@@ -86,7 +86,7 @@ pub(crate) enum Command {
     ///
     /// The mount stays in the foreground until it is interrupted or unmounted. Example: `forebay
     /// mount --memory 2GiB s3://bucket/prefix /mnt/data`
-    Mount(Mount),
+    Mount(Box<Mount>),
     /// Serve sources over HTTP, through the cache
     ///
     /// Mounts of other machines, browsers and programs that read ranges are its clients. It runs
@@ -223,6 +223,10 @@ pub(crate) struct Mount {
     /// Set for the process that goes on in the background
     #[arg(long, hide = true)]
     pub(crate) detached: bool,
+
+    /// Set by a program that ends the mount by closing our standard input
+    #[arg(long, hide = true)]
+    pub(crate) attached: bool,
 }
 
 /// `forebay profile`
@@ -303,7 +307,7 @@ pub(crate) fn definitions() -> clap::Command {
 /// options have variables of their own.
 const EXPERIMENTS: [&str; 7] = ["explain", "record", "trace", "sim", "device", "disk", "repro"];
 
-fn complete(command: clap::Command, prefix: &str) -> clap::Command {
+pub(crate) fn complete(command: clap::Command, prefix: &str) -> clap::Command {
     command.mut_args(|arg| in_environment(switch(arg), prefix)).mut_subcommands(|command| {
         let name = command.get_name();
         let own = prefix != PREFIX || EXPERIMENTS.contains(&name);
@@ -313,7 +317,7 @@ fn complete(command: clap::Command, prefix: &str) -> clap::Command {
 }
 
 /// The prefix of all variables.
-const PREFIX: &str = "FOREBAY_";
+pub(crate) const PREFIX: &str = "FOREBAY_";
 
 fn upper(name: &str) -> String {
     name.to_uppercase().replace('-', "_")
@@ -348,7 +352,7 @@ mod tests {
     fn mount(args: &[&str]) -> Mount {
         let args = ["forebay", "--config", "/dev/null", "mount"].iter().chain(args).map(OsString::from);
         match parse(args).unwrap().command {
-            Command::Mount(mount) => mount,
+            Command::Mount(mount) => *mount,
             other => panic!("{other:?}"),
         }
     }

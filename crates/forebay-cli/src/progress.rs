@@ -72,6 +72,12 @@ impl Progress {
         }
     }
 
+    /// Runs that draw nothing and end once `stop` is true: for a program that has its own Ctrl-C.
+    pub(crate) fn silent(stop: Arc<AtomicBool>) -> Progress {
+        let (units, seen) = (AtomicU64::new(0), AtomicBool::new(true));
+        Progress { bar: ProgressBar::hidden(), began: Instant::now(), units, seen, stop }
+    }
+
     /// A run begins.
     pub(crate) fn run(&self) -> Run<'_> {
         Run { of: self, units: AtomicU64::new(0), parts: AtomicU64::new(0) }

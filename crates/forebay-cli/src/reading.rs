@@ -16,7 +16,7 @@ use forebay_source::{Modes, Source};
 
 use crate::failure::Failure;
 use crate::options::Reading;
-use crate::storage::{Costs, Share};
+use crate::storage::{Costs, Share, assumed};
 
 /// How a command shows the tree.
 pub(crate) struct Shows {
@@ -37,10 +37,8 @@ pub(crate) fn open(
     shows: Shows,
     check: impl Fn(&Place<'_>) -> Result<(), Failure>,
 ) -> Result<(Tree, Vec<DeviceCost>), Failure> {
-    let given = options.memory.bytes();
-    let Shows { referenced, apart, modes } = shows;
-    let Share { connections, names, all } = Share::of(sources, given);
-    let reserved = all + apart;
+    let Share { connections, names, .. } = Share::of(sources, options.memory.bytes());
+    let modes = shows.modes;
     let ttl = options.ttl_of_stores();
     let stores = options.stores.options().map_err(Failure::input)?;
     let stores = StoreOptions { connections, names, ttl, modes, ..stores };
@@ -60,7 +58,31 @@ pub(crate) fn open(
         check(&place)?;
         branches.push(Branch { name: name.map(Into::into), source, device });
     }
-    let memory = given.saturating_sub(reserved);
+    start(options, branches, costs, Beside { sources, shows })
+}
+
+/// An engine over a source that is open already, which takes no memory of the budget for itself.
+pub(crate) fn over(options: &Reading, source: Arc<dyn Source>, shows: Shows) -> Result<Tree, Failure> {
+    let costs = vec![source.cost().unwrap_or_else(assumed)];
+    let branches = vec![Branch { name: None, source, device: DeviceId(0) }];
+    start(options, branches, costs, Beside { sources: &[], shows }).map(|(tree, _)| tree)
+}
+
+/// The takers of memory beside the engine.
+struct Beside<'a> {
+    sources: &'a [OsString],
+    shows: Shows,
+}
+
+/// Starts the engine with the memory that the others leave.
+fn start(
+    options: &Reading,
+    branches: Vec<Branch>,
+    costs: Vec<DeviceCost>,
+    Beside { sources, shows: Shows { referenced, apart, .. } }: Beside<'_>,
+) -> Result<(Tree, Vec<DeviceCost>), Failure> {
+    let given = options.memory.bytes();
+    let memory = given.saturating_sub(Share::of(sources, given).all + apart);
     let config = Config { memory, policy: options.policy, referenced, record: options.record.clone() };
     let beside = |memory| Share::of(sources, memory).all + apart;
     let engine = Engine::start(config, costs.clone()).map_err(|error| refusal(error, given, beside))?;

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::options::Report;
 use crate::output;
 use crate::size::count;
-use crate::table::{Side, Table};
+use crate::table::{Column, Side, Table};
 
 /// Fields that describe a run rather than a row. If all rows have the same value, it stands below
 /// the table, once.
@@ -29,7 +29,7 @@ fn is_detail(name: &str) -> bool {
 }
 
 /// A record: fields and their values, in order.
-type Fields = Map<String, Value>;
+pub(crate) type Fields = Map<String, Value>;
 
 /// Shows `records` as the options say. A record is a struct of numbers, texts and booleans: its
 /// field names are the keys of JSON, the columns of CSV and, with their underscores as spaces, of
@@ -39,7 +39,7 @@ pub(crate) fn show<T: Serialize>(
     options: &Report,
     chart: impl FnOnce() -> Option<Chart>,
 ) -> Result<(), Failure> {
-    let records: Vec<Fields> = records.iter().map(fields).collect::<Result<_, _>>()?;
+    let records = fields(records)?;
     if options.json {
         output::json(&records)?;
     } else if options.csv {
@@ -59,8 +59,13 @@ pub(crate) fn show<T: Serialize>(
     }
 }
 
+/// Records as their fields.
+pub(crate) fn fields<T: Serialize>(records: &[T]) -> Result<Vec<Fields>, Failure> {
+    records.iter().map(of_record).collect()
+}
+
 /// A record as its fields.
-fn fields(record: &impl Serialize) -> Result<Fields, Failure> {
+fn of_record(record: &impl Serialize) -> Result<Fields, Failure> {
     match serde_json::to_value(record) {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) => Err(Failure::run("a result is no record")),
@@ -115,7 +120,7 @@ fn list(record: &Fields) -> String {
     let one = std::slice::from_ref(record);
     let mut rows = record.iter().map(|(name, value)| (heading(name), cell(name, value, decimals(one, name))));
     let Some((name, value)) = rows.next() else { return String::new() };
-    let mut table = Table::new([(name.as_str(), Side::Left), (value.as_str(), Side::Left)]);
+    let mut table = Table::new([Column::left(&name), Column::left(&value)]);
     rows.for_each(|(name, value)| table.row([name, value]));
     table.to_string()
 }
@@ -125,7 +130,7 @@ fn table(records: &[Fields]) -> String {
     let shown = columns(records).into_iter().filter(|name| !is_detail(name));
     let (settings, columns): (Vec<&str>, Vec<&str>) = shown.partition(|name| shared(name));
     let headings: Vec<(String, Side)> = columns.iter().map(|name| (heading(name), side(records, name))).collect();
-    let mut table = Table::new(headings.iter().map(|(heading, side)| (heading.as_str(), *side)));
+    let mut table = Table::new(headings.iter().map(|(name, side)| Column { name, side: *side }));
     let decimals: Vec<usize> = columns.iter().map(|name| decimals(records, name)).collect();
     for record in records {
         let cells = columns.iter().zip(&decimals);
@@ -218,7 +223,7 @@ mod tests {
         };
         [row("lru", 1000, 0.5, Some(12.345)), row("s3-fifo", 12_000, 0.123456, None)]
             .iter()
-            .map(|row| fields(row).unwrap_or_default())
+            .map(|row| of_record(row).unwrap_or_default())
             .collect()
     }
 
@@ -263,7 +268,7 @@ s3-fifo,12000,0.123456,,\"a, \"\"b\"\".trace\",1234567
     fn json_is_an_array_of_flat_records() {
         let expected = r#"[{"policy":"lru","capacity_blocks":1000,"miss_ratio":0.5,"response_ms":12.345,"trace":"a, \"b\".trace","seed":1234567}]"#;
         assert_eq!(serde_json::to_string(&rows()[..1]).unwrap(), expected);
-        assert!(fields(&7).is_err());
+        assert!(of_record(&7).is_err());
     }
 
     #[test]

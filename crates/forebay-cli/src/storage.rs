@@ -51,6 +51,12 @@ pub(crate) fn target(place: &Place<'_>, source: &Arc<dyn Source>) -> Target {
     }
 }
 
+/// A usual device, between a disk and an object store nearby: 5 ms to the first byte, 100 MB/s on
+/// each of four connections.
+pub(crate) fn assumed() -> DeviceCost {
+    DeviceCost::flat(5_000_000, 100_000_000, 4)
+}
+
 /// The costs of reading from devices, each measured once.
 #[derive(Debug, Default)]
 pub(crate) struct Costs(Vec<(String, DeviceCost)>);
@@ -64,9 +70,7 @@ impl Costs {
         }
         self.measured(&target(place, source)).unwrap_or_else(|error| {
             log::info!("{}: a usual device is assumed, since it cannot be measured: {error}", source.describe());
-            // Between a disk and an object store nearby: 5 ms to the first byte, 100 MB/s on each
-            // of four connections.
-            DeviceCost::flat(5_000_000, 100_000_000, 4)
+            assumed()
         })
     }
 

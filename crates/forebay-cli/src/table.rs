@@ -12,6 +12,26 @@ pub(crate) enum Side {
     Right,
 }
 
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Column<'a> {
+    /// Its heading.
+    pub(crate) name: &'a str,
+    pub(crate) side: Side,
+}
+
+impl<'a> Column<'a> {
+    /// A column of texts.
+    pub(crate) fn left(name: &'a str) -> Column<'a> {
+        Column { name, side: Side::Left }
+    }
+
+    /// A column of numbers.
+    pub(crate) fn right(name: &'a str) -> Column<'a> {
+        Column { name, side: Side::Right }
+    }
+}
+
 /// The most characters of a line.
 pub(crate) const WIDTH: usize = 100;
 
@@ -34,9 +54,10 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table with these headings.
-    pub(crate) fn new<'a>(columns: impl IntoIterator<Item = (&'a str, Side)>) -> Table {
-        let (heading, sides) = columns.into_iter().map(|(name, side)| (printable(name.to_owned()), side)).unzip();
+    /// A table with these columns.
+    pub(crate) fn new<'a>(columns: impl IntoIterator<Item = Column<'a>>) -> Table {
+        let heading = |column: Column<'_>| (printable(column.name.to_owned()), column.side);
+        let (heading, sides) = columns.into_iter().map(heading).unzip();
         Table { sides, rows: vec![heading], notes: BTreeMap::new() }
     }
 
@@ -139,7 +160,7 @@ mod tests {
 
     #[test]
     fn columns_are_aligned() {
-        let mut table = Table::new([("file", Side::Left), ("hits", Side::Right)]);
+        let mut table = Table::new([Column::left("file"), Column::right("hits")]);
         assert!(table.is_empty());
         table.row(["a".into(), "1,000".into()]);
         table.row(["größer".into(), "7".into(), "too much".into()]);
@@ -149,7 +170,7 @@ mod tests {
 
     #[test]
     fn long_cells_are_shortened_in_their_middle() {
-        let mut table = Table::new([("file", Side::Left), ("hits", Side::Right)]);
+        let mut table = Table::new([Column::left("file"), Column::right("hits")]);
         table.row(["a/rather/long/path/to/some/file-00012.bin".into(), "1,000".into()]);
         let text = table.within(30, 0).to_string();
         assert!(text.lines().all(|line| line.chars().count() <= 30), "{text}");
@@ -159,7 +180,7 @@ mod tests {
 
     #[test]
     fn notes_stand_below_their_rows() {
-        let mut table = Table::new([("file", Side::Left), ("hits", Side::Right)]);
+        let mut table = Table::new([Column::left("file"), Column::right("hits")]);
         table.row(["a".into(), "1".into()]);
         table.note(&"word ".repeat(30));
         table.row(["b".into(), "2".into()]);
@@ -170,7 +191,7 @@ mod tests {
 
     #[test]
     fn names_cannot_break_the_terminal() {
-        let mut table = Table::new([("file", Side::Left)]);
+        let mut table = Table::new([Column::left("file")]);
         table.row(["a\n\x1b[2Jb".into()]);
         assert_eq!(table.to_string(), "file\na\\n\\u{1b}[2Jb\n");
     }

@@ -59,10 +59,10 @@ use crate::event::{Action, Actions, Event, EventKind};
 use crate::index::Index;
 use crate::level::Label;
 use crate::replacement::Replacement;
-use crate::types::{Caller, Instant, ReadId};
+use crate::types::{Caller, Extent, Instant, ReadId};
 
 pub use interface::Core;
-pub use setup::{Programs, Referenced, Seats, Setup};
+pub use setup::{ContextSeat, Referenced, Seats, Setup};
 pub use told::ToldList;
 
 /// The errno of a read whose file the core does not know (EBADF).
@@ -90,6 +90,8 @@ pub struct Engine<R, I> {
     now: Instant,
     /// Scratch: fetches of the read being admitted.
     runs: Runs,
+    /// Scratch: what its reader will read next elsewhere.
+    elsewhere: Vec<Extent>,
     /// Scratch: reads that waited for a fetch.
     woken: Vec<ReadId>,
 }
@@ -101,8 +103,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     ///
     /// [`Segments::most`]: crate::partition::Segments::most
     pub fn new(setup: Setup, seats: Seats) -> Engine<R, I> {
-        let Seats { prefetcher, reclaimer, divider, programs } = seats;
-        let mut memory = Memory::new(&setup, reclaimer, divider, programs);
+        let Seats { prefetcher, reclaimer, divider, contexts } = seats;
+        let mut memory = Memory::new(&setup, reclaimer, divider, contexts);
         let lookahead = Lookahead::new(&setup, prefetcher);
         let (hears, sample) = (memory.hears_references(), memory.sample());
         let short_cut = ShortCut::new(lookahead.needs(), setup.referenced, hears, sample);
@@ -116,6 +118,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             requests: Requests::default(),
             now: Instant(0),
             runs: Runs::default(),
+            elsewhere: Vec::new(),
             woken: Vec::new(),
         }
     }

@@ -35,7 +35,7 @@ use crate::auto::Parts;
 use crate::auto::cache::CacheParts;
 use crate::engine::{Core, Engine, Seats, Setup};
 use crate::index::Index;
-use crate::papers::amp::{self, Program};
+use crate::papers::amp::{self, ContextParts};
 use crate::papers::cpem::Settings;
 use crate::papers::sac::Scheme;
 use crate::papers::sarc::THRESHOLD;
@@ -105,7 +105,7 @@ macro_rules! registry {
             /// which need some to adapt by.
             pub fn ghosts_with_contexts(self, frames: u32) -> u32 {
                 match self {
-                    $(Replacement::$policy => Program::ghosts::<replacement::$policy>(frames)),+
+                    $(Replacement::$policy => ContextParts::ghosts::<replacement::$policy>(frames)),+
                 }
             }
 
@@ -219,7 +219,7 @@ macro_rules! contexts {
         pub const CONTEXTS: &[Entry] = &[$(Entry { name: $name, axis: "context", paper: $paper, line: $line }),+];
 
         /// The last word says whether the replacement algorithm is part of the name.
-        const PROGRAMS: &[(&str, Contexts, Replacement, bool)] =
+        const OF_CONTEXTS: &[(&str, Contexts, Replacement, bool)] =
             &[$(($name, $settings, Replacement::$replacement, $whole)),+];
     };
 }
@@ -258,7 +258,7 @@ impl<I: Index + Send + 'static> Build for EngineOver<I> {
             prefetcher: policy.prefetch.build(&setup, loops),
             reclaimer: policy.reclaim.build(&setup),
             divider,
-            programs: policy.context.map(|contexts| contexts.build::<R>(&sizes)),
+            contexts: policy.context.map(|contexts| contexts.build::<R>(&sizes)),
         };
         Box::new(Engine::<R, I>::new(setup, seats))
     }
@@ -327,13 +327,13 @@ impl Policy {
     }
 
     /// The preset of contexts that this has, whatever its options.
-    fn program(&self) -> Option<(&'static str, Policy)> {
+    fn contexts_preset(&self) -> Option<(&'static str, Policy)> {
         let own = self.context?;
         let same = |known: &Contexts| {
             discriminant(&known.settings.detection) == discriminant(&own.settings.detection)
                 && known.views.is_some() == own.views.is_some()
         };
-        let &(name, known, ..) = PROGRAMS.iter().find(|(_, known, _, whole)| same(known) && !whole)?;
+        let &(name, known, ..) = OF_CONTEXTS.iter().find(|(_, known, _, whole)| same(known) && !whole)?;
         Some((name, Policy { context: Some(known), ..*self }))
     }
 
@@ -386,7 +386,9 @@ impl fmt::Display for Policy {
             f.write_str("+")?;
             self.write(f, "partition", name, &preset)?;
         }
-        if let Some((name, preset)) = self.program().filter(|_| whole.is_none_or(|own| own.context != self.context)) {
+        if let Some((name, preset)) =
+            self.contexts_preset().filter(|_| whole.is_none_or(|own| own.context != self.context))
+        {
             f.write_str("+")?;
             self.write(f, "context", name, &preset)?;
         }
@@ -442,7 +444,7 @@ impl Policy {
     /// A preset of contexts, over the replacement algorithm that it goes with; and whether that is
     /// part of its name.
     fn of_context(name: &str) -> Option<(Policy, bool)> {
-        let &(_, contexts, replacement, whole) = PROGRAMS.iter().find(|(known, ..)| *known == name)?;
+        let &(_, contexts, replacement, whole) = OF_CONTEXTS.iter().find(|(known, ..)| *known == name)?;
         Some((Policy { context: Some(contexts), ..Policy::replacing(replacement) }, whole))
     }
 
@@ -487,12 +489,12 @@ impl FromStr for Policy {
         let policy = prefetch.unwrap_or(Policy::replacing(Replacement::Lru));
         // A preset of prefetching whose replacement algorithm is not LRU needs that algorithm.
         let goes_with = match context {
-            Some(program) if policy.replacement == Replacement::Lru => program.replacement,
+            Some(preset) if policy.replacement == Replacement::Lru => preset.replacement,
             _ => policy.replacement,
         };
         Ok(Policy {
             partition: partition.unwrap_or(policy.partition),
-            context: context.map_or(policy.context, |program| program.context),
+            context: context.map_or(policy.context, |preset| preset.context),
             replacement: replacement.unwrap_or(goes_with),
             ..policy
         })

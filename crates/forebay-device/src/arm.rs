@@ -135,6 +135,7 @@ impl Arm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::curve::Point;
     use crate::random::Random;
     use crate::rotation::Rotation;
     use crate::zones::Zones;
@@ -144,7 +145,7 @@ mod tests {
         Arm {
             map: Geometry::new(&zones, 2, 0.1, 0.2).expect("a small disk"),
             spindle: Spindle { revolution: 1000.0, rotation: Rotation::Exact, random: Random::new(0) },
-            seek: SeekCurve::through(vec![(1.0, 1e-4)]),
+            seek: SeekCurve::through(vec![Point { at: 1.0, value: 1e-4 }]),
             head_switch: head,
             cylinder_switch: Some(cylinder),
             settle: 0.0,

@@ -276,7 +276,7 @@ impl Disk {
         };
         // Finer where the curve bends: eight points below 1 %, then every 2 %.
         let shares = (0..8).map(|i| 0.01 * 0.25_f64.powi(8 - i)).chain((0..50).map(|i| 0.01 + 0.0198 * f64::from(i)));
-        let overhead = self.overhead + crate::overheads::after(self.overheads.read_miss_ms, false);
+        let overhead = self.overhead + self.overheads.read_miss_ms.nanos(false);
         let mut points = vec![(0, overhead as u64)];
         for share in shares {
             let distance = (share * (capacity - 1) as f64) as u64;

@@ -8,6 +8,8 @@
 //! - Anything else: time = first byte + len / rate, by the weighted median of the slopes between
 //!   pairs (Theil and Sen).
 
+use crate::curve::{Point, interpolate};
+
 /// One timed read of a disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DiskSample {
@@ -16,6 +18,15 @@ pub struct DiskSample {
     pub distance: u64,
     /// The first byte.
     pub place: u64,
+    /// Bytes.
+    pub len: u64,
+    /// Nanoseconds from asking to having.
+    pub nanos: u64,
+}
+
+/// One timed read of a store without places.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlatSample {
     /// Bytes.
     pub len: u64,
     /// Nanoseconds from asking to having.
@@ -57,37 +68,37 @@ pub fn fit_disk(samples: &[DiskSample], capacity: u64) -> Option<DiskFit> {
     let zones = fit_zones(samples, capacity)?;
     let rate = |place: u64| zones[zones.partition_point(|&(from, _)| from <= place).saturating_sub(1)].1;
     let transfer = |s: &DiskSample| s.len as f64 * 1e9 / rate(s.place) as f64;
-    let mut seeks: Vec<(f64, f64)> = samples
+    let mut seeks: Vec<Point> = samples
         .iter()
         .filter(|s| s.distance > 0)
-        .map(|s| (s.distance as f64, (s.nanos as f64 - transfer(s)).max(0.0)))
+        .map(|s| Point { at: s.distance as f64, value: (s.nanos as f64 - transfer(s)).max(0.0) })
         .collect();
     if seeks.len() < BUCKET {
         return None;
     }
-    seeks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    seeks.sort_by(|a, b| a.at.total_cmp(&b.at));
     let size = BUCKET.max(seeks.len().div_ceil(POINTS));
     let buckets = seeks.len() / size;
-    let mut points: Vec<(f64, f64)> = (0..buckets)
+    let mut points: Vec<Point> = (0..buckets)
         .map(|i| &seeks[i * seeks.len() / buckets..(i + 1) * seeks.len() / buckets])
-        .map(|bucket| (median(bucket.iter().map(|s| s.0)), middle(bucket)))
+        .map(|bucket| Point { at: median(bucket.iter().map(|seek| seek.at)), value: middle(bucket) })
         .collect();
     never_falling(&mut points);
 
-    let mut spread: Vec<f64> = seeks.iter().map(|&(d, t)| t - level(&points, d)).collect();
+    let mut spread: Vec<f64> = seeks.iter().map(|seek| seek.value - interpolate(&points, seek.at)).collect();
     spread.sort_by(f64::total_cmp);
     let quartiles = spread[spread.len() * 3 / 4] - spread[spread.len() / 4];
-    let half_revolution = quartiles.min(points[points.len() - 1].1);
+    let half_revolution = quartiles.min(points[points.len() - 1].value);
     let mut seek: Vec<(u64, u64)> =
-        points.iter().map(|&(d, t)| (d as u64, (t - half_revolution).max(0.0) as u64)).collect();
+        points.iter().map(|point| (point.at as u64, (point.value - half_revolution).max(0.0) as u64)).collect();
     seek.dedup_by_key(|point| point.0);
     Some(DiskFit { seek, half_revolution: half_revolution as u64, zones })
 }
 
 /// The middle of the middle half of the times: as robust as is needed, and for a uniform wait
 /// nearer the truth than the median by a factor of √2.
-fn middle(bucket: &[(f64, f64)]) -> f64 {
-    let mut times: Vec<f64> = bucket.iter().map(|s| s.1).collect();
+fn middle(bucket: &[Point]) -> f64 {
+    let mut times: Vec<f64> = bucket.iter().map(|seek| seek.value).collect();
     times.sort_by(f64::total_cmp);
     f64::midpoint(times[times.len() / 4], times[times.len() - 1 - times.len() / 4])
 }
@@ -113,10 +124,10 @@ fn fit_zones(samples: &[DiskSample], capacity: u64) -> Option<Vec<(u64, u64)>> {
 }
 
 /// Makes a curve rise or stay, moving it as little as possible (pool adjacent violators).
-fn never_falling(points: &mut [(f64, f64)]) {
+fn never_falling(points: &mut [Point]) {
     let mut blocks: Vec<(f64, usize)> = Vec::new();
-    for &(_, t) in points.iter() {
-        blocks.push((t, 1));
+    for point in points.iter() {
+        blocks.push((point.value, 1));
         while let [.., (below, n), (above, m)] = blocks[..] {
             if below <= above {
                 break;
@@ -127,34 +138,30 @@ fn never_falling(points: &mut [(f64, f64)]) {
     }
     let levels = blocks.into_iter().flat_map(|(t, n)| std::iter::repeat_n(t, n));
     for (point, t) in points.iter_mut().zip(levels) {
-        point.1 = t;
+        point.value = t;
     }
 }
 
-/// The curve at `x`: straight lines, level outside.
-fn level(points: &[(f64, f64)], x: f64) -> f64 {
-    let after = points.partition_point(|p| p.0 <= x);
-    match (after.checked_sub(1).map(|i| points[i]), points.get(after)) {
-        (Some((x0, y0)), Some(&(x1, y1))) => y0 + (y1 - y0) * (x - x0) / (x1 - x0),
-        (Some((_, y)), None) | (None, Some(&(_, y))) => y,
-        (None, None) => 0.0,
-    }
+/// A slope between two reads.
+struct Slope {
+    nanos_per_byte: f64,
+    /// The difference in length: two reads of about the same length say little of the rate.
+    weight: f64,
 }
 
-/// Fits a time to the first byte and a rate to (bytes, nanoseconds). `None` unless there are two
-/// lengths and time rises with length.
-pub fn fit_latency_rate(samples: &[(u64, u64)]) -> Option<LatencyRate> {
+/// Fits a time to the first byte and a rate. `None` unless there are two lengths and time rises
+/// with length.
+pub fn fit_latency_rate(samples: &[FlatSample]) -> Option<LatencyRate> {
     // All pairs of at most 400 samples, evenly chosen.
     let step = samples.len().div_ceil(400).max(1);
-    let chosen: Vec<(f64, f64)> =
-        samples.iter().step_by(step).map(|&(len, nanos)| (len as f64, nanos as f64)).collect();
-    let mut slopes: Vec<(f64, f64)> = Vec::new();
+    let point = |s: &FlatSample| Point { at: s.len as f64, value: s.nanos as f64 };
+    let chosen: Vec<Point> = samples.iter().step_by(step).map(point).collect();
+    let mut slopes: Vec<Slope> = Vec::new();
     for (i, a) in chosen.iter().enumerate() {
         for b in &chosen[i + 1..] {
-            if a.0 != b.0 {
-                // Two reads of about the same length say little of the rate: the weight of a slope
-                // is the difference in length.
-                slopes.push(((b.1 - a.1) / (b.0 - a.0), (b.0 - a.0).abs()));
+            if a.at != b.at {
+                let nanos_per_byte = (b.value - a.value) / (b.at - a.at);
+                slopes.push(Slope { nanos_per_byte, weight: (b.at - a.at).abs() });
             }
         }
     }
@@ -163,19 +170,19 @@ pub fn fit_latency_rate(samples: &[(u64, u64)]) -> Option<LatencyRate> {
         return None;
     }
     // From the shorter half: in a long read, a small error of the rate outweighs the first byte.
-    let middling = median(chosen.iter().map(|&(len, _)| len));
-    let short = chosen.iter().filter(|&&(len, _)| len <= middling);
-    let first_byte = median(short.map(|&(len, nanos)| nanos - slope * len)).max(0.0);
+    let middling = median(chosen.iter().map(|read| read.at));
+    let short = chosen.iter().filter(|read| read.at <= middling);
+    let first_byte = median(short.map(|read| read.value - slope * read.at)).max(0.0);
     Some(LatencyRate { first_byte: first_byte as u64, rate: (1e9 / slope).max(1.0) as u64 })
 }
 
-fn weighted_median(mut values: Vec<(f64, f64)>) -> Option<f64> {
-    values.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let half = values.iter().map(|v| v.1).sum::<f64>() / 2.0;
+fn weighted_median(mut slopes: Vec<Slope>) -> Option<f64> {
+    slopes.sort_by(|a, b| a.nanos_per_byte.total_cmp(&b.nanos_per_byte));
+    let half = slopes.iter().map(|slope| slope.weight).sum::<f64>() / 2.0;
     let mut below = 0.0;
-    values.into_iter().find_map(|(value, weight)| {
-        below += weight;
-        (below >= half).then_some(value)
+    slopes.into_iter().find_map(|slope| {
+        below += slope.weight;
+        (below >= half).then_some(slope.nanos_per_byte)
     })
 }
 
@@ -197,17 +204,18 @@ mod tests {
 
     #[test]
     fn pooling_is_the_least_change() {
-        let mut points = [1.0, 3.0, 2.0, 2.5, 5.0, 4.0].map(|t| (0.0, t));
+        let mut points = [1.0, 3.0, 2.0, 2.5, 5.0, 4.0].map(|value| Point { at: 0.0, value });
         never_falling(&mut points);
-        assert_eq!(points.map(|p| p.1), [1.0, 2.5, 2.5, 2.5, 4.5, 4.5]);
+        assert_eq!(points.map(|point| point.value), [1.0, 2.5, 2.5, 2.5, 4.5, 4.5]);
     }
 
     #[test]
     fn too_little_to_fit_is_none() {
         assert_eq!(fit_disk(&[], 100), None);
         assert_eq!(fit_latency_rate(&[]), None);
-        assert_eq!(fit_latency_rate(&[(5, 9), (5, 8)]), None);
-        assert_eq!(fit_latency_rate(&[(5, 9), (9, 5)]), None);
+        let fit = |reads: [[u64; 2]; 2]| fit_latency_rate(&reads.map(|[len, nanos]| FlatSample { len, nanos }));
+        assert_eq!(fit([[5, 9], [5, 8]]), None);
+        assert_eq!(fit([[5, 9], [9, 5]]), None);
     }
 
     proptest! {
@@ -220,13 +228,14 @@ mod tests {
 
         #[test]
         fn rising_curves_stay_as_they_are_and_all_others_rise(levels in proptest::collection::vec(0u32..1000, 1..40)) {
-            let mut points: Vec<(f64, f64)> = levels.iter().map(|&t| (0.0, f64::from(t))).collect();
-            let total: f64 = points.iter().map(|p| p.1).sum();
+            let mut points: Vec<Point> =
+                levels.iter().map(|&level| Point { at: 0.0, value: f64::from(level) }).collect();
+            let total: f64 = points.iter().map(|point| point.value).sum();
             never_falling(&mut points);
-            prop_assert!(points.is_sorted_by(|a, b| a.1 <= b.1 + 1e-9));
-            prop_assert!((points.iter().map(|p| p.1).sum::<f64>() - total).abs() < 1e-6, "the mean stays");
+            prop_assert!(points.is_sorted_by(|a, b| a.value <= b.value + 1e-9));
+            prop_assert!((points.iter().map(|point| point.value).sum::<f64>() - total).abs() < 1e-6, "the mean stays");
             if levels.is_sorted() {
-                let back: Vec<u32> = points.iter().map(|p| p.1 as u32).collect();
+                let back: Vec<u32> = points.iter().map(|point| point.value as u32).collect();
                 prop_assert_eq!(back, levels);
             }
         }

@@ -23,6 +23,7 @@ use forebay_core::{DeviceCost, Instant};
 mod arm;
 pub mod array;
 pub mod attached;
+pub mod curve;
 pub mod demerit;
 mod description;
 pub mod disk;

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::curve::{Point, interpolate};
 use crate::disk::LONGEST_MS;
 
 /// A seek curve as it is written in a description. Distances are in `unit`, times in milliseconds.
@@ -28,7 +29,7 @@ pub struct SeekCurve {
     /// Measured points (distance, ms), ascending in distance; straight lines between, level
     /// outside.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub points: Vec<(f64, f64)>,
+    pub points: Vec<Point>,
 }
 
 /// The unit of a seek's distance.
@@ -83,7 +84,7 @@ impl Lee {
 
 impl SeekCurve {
     /// The curve through measured points, distances in cylinders.
-    pub fn through(points: Vec<(f64, f64)>) -> SeekCurve {
+    pub fn through(points: Vec<Point>) -> SeekCurve {
         SeekCurve { unit: Unit::Cylinders, two_part: None, lee: None, first_ms: Vec::new(), points }
     }
 
@@ -103,7 +104,7 @@ impl SeekCurve {
             full_ms: f.full_ms * factor,
         });
         let first_ms = self.first_ms.iter().map(|ms| ms * factor).collect();
-        let points = self.points.iter().map(|&(d, ms)| (d, ms * factor)).collect();
+        let points = self.points.iter().map(|point| Point { value: point.value * factor, ..*point }).collect();
         SeekCurve { unit: self.unit, two_part, lee, first_ms, points }
     }
 
@@ -126,10 +127,10 @@ impl SeekCurve {
             (Some(_), []) => Err("the times of `seek.two_part` must be 0 to 1,000,000 ms, its knee not negative"),
             (None, []) => Err("`seek` needs `two_part`, `lee` or `points`"),
             (Some(_), _) => Err("`seek` has both `two_part` and `points`"),
-            (None, points) if !points.iter().all(|&(d, t)| distance(d) && ms(t)) => {
+            (None, points) if !points.iter().all(|point| distance(point.at) && ms(point.value)) => {
                 Err("`seek.points` must have distances from 0 and times of 0 to 1,000,000 ms")
             }
-            (None, points) if !points.is_sorted_by(|a, b| a.0 < b.0) => Err("`seek.points` must ascend in distance"),
+            (None, points) if !points.is_sorted_by(|a, b| a.at < b.at) => Err("`seek.points` must ascend in distance"),
             _ => Ok(()),
         }
     }
@@ -158,16 +159,6 @@ impl SeekCurve {
     }
 }
 
-/// The straight line between the points around `x`, level outside them; zero without points.
-fn interpolate(points: &[(f64, f64)], x: f64) -> f64 {
-    let after = points.partition_point(|p| p.0 <= x);
-    match (after.checked_sub(1).map(|i| points[i]), points.get(after)) {
-        (Some((x0, y0)), Some(&(x1, y1))) => y0 + (y1 - y0) * (x - x0) / (x1 - x0),
-        (Some((_, y)), None) | (None, Some(&(_, y))) => y,
-        (None, None) => 0.0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,7 +176,8 @@ mod tests {
 
     #[test]
     fn points_are_joined_by_lines() {
-        let curve = SeekCurve { unit: Unit::Share, ..SeekCurve::through(vec![(0.1, 2.0), (0.5, 6.0)]) };
+        let curve =
+            SeekCurve { unit: Unit::Share, ..SeekCurve::through([[0.1, 2.0], [0.5, 6.0]].map(Point::from).to_vec()) };
         let ms = [0, 5, 10, 30, 50, 90].map(|d| curve.nanos(d, 100) / 1e6);
         for (got, want) in ms.iter().zip([0.0, 2.0, 2.0, 4.0, 6.0, 6.0]) {
             assert!((got - want).abs() < 1e-9, "{ms:?}");
@@ -210,7 +202,8 @@ mod tests {
 
     #[test]
     fn first_distances_have_times_of_their_own() {
-        let curve = SeekCurve { first_ms: vec![2.5, 3.5], ..SeekCurve::through(vec![(1.0, 1.0), (10.0, 10.0)]) };
+        let points = [[1.0, 1.0], [10.0, 10.0]].map(Point::from).to_vec();
+        let curve = SeekCurve { first_ms: vec![2.5, 3.5], ..SeekCurve::through(points) };
         let ms: Vec<f64> = (0..4).map(|d| curve.nanos(d, 100) / 1e6).collect();
         assert_eq!(ms, [0.0, 2.5, 3.5, 3.0]);
         assert_eq!(curve.scaled(2.0).nanos(2, 100), 7e6);
@@ -219,8 +212,8 @@ mod tests {
     #[test]
     fn nonsense_is_refused() {
         let none = SeekCurve { unit: Unit::Share, ..SeekCurve::through(vec![]) };
-        let back = SeekCurve { points: vec![(2.0, 1.0), (1.0, 1.0)], ..none.clone() };
-        let nan = SeekCurve { points: vec![(f64::NAN, 1.0)], ..none.clone() };
+        let back = SeekCurve { points: [[2.0, 1.0], [1.0, 1.0]].map(Point::from).to_vec(), ..none.clone() };
+        let nan = SeekCurve { points: vec![Point { at: f64::NAN, value: 1.0 }], ..none.clone() };
         for curve in [none, back, nan] {
             assert!(curve.check().is_err(), "{curve:?}");
         }

@@ -1,6 +1,7 @@
 //! Disks against closed forms, and against the figures of the papers' drives.
 
 use forebay_core::Instant;
+use forebay_device::curve::Point;
 use forebay_device::disk::{Description as DiskDescription, Disk};
 use forebay_device::random::Random;
 use forebay_device::seek_curve::SeekCurve;
@@ -165,7 +166,7 @@ fn plain() -> DiskDescription {
         head_switch_ms: 1.0,
         cylinder_switch_ms: Some(2.0),
         bus_mb_s: 51.2,
-        seek: SeekCurve::through(vec![(1.0, 3.0)]),
+        seek: SeekCurve::through(vec![Point { at: 1.0, value: 3.0 }]),
         cache: Cache::default(),
         zones: Zones { cylinders: vec![10, 10], sectors: vec![100, 50] },
         ..description("ibm-10k")

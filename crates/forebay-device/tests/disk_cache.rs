@@ -2,6 +2,7 @@
 //! over the bus.
 
 use forebay_core::Instant;
+use forebay_device::curve::Point;
 use forebay_device::disk::{Description, Disk};
 use forebay_device::seek_curve::SeekCurve;
 use forebay_device::zones::Zones;
@@ -24,7 +25,7 @@ fn disk(cache: Cache) -> Disk {
         commands: 1,
         rotation: Rotation::Exact,
         sequential_cylinder: false,
-        seek: SeekCurve::through(vec![(1.0, 3.0)]),
+        seek: SeekCurve::through(vec![Point { at: 1.0, value: 3.0 }]),
         overheads: None,
         cache,
         zones: Zones { cylinders: vec![10], sectors: vec![100] },

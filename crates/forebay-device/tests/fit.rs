@@ -1,7 +1,7 @@
 //! Fits recover known parameters under noise and outliers, and the IBM drive's own curves.
 
 use forebay_core::Instant;
-use forebay_device::fit::{DiskSample, fit_disk, fit_latency_rate};
+use forebay_device::fit::{DiskSample, FlatSample, fit_disk, fit_latency_rate};
 use forebay_device::random::Random;
 use forebay_device::{Request, device};
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ proptest! {
             let len = (most >> (11 - i % 12)).max(4096) ;
             let first = first_ms * 1e6 * (spread * random.normal()).exp();
             let slow = if i % 10 == 7 { 1.0 + 29.0 * random.unit() } else { 1.0 };
-            samples.push((len, ((first + len as f64 / mb_s * 1e3) * slow) as u64));
+            samples.push(FlatSample { len, nanos: ((first + len as f64 / mb_s * 1e3) * slow) as u64 });
         }
         let fit = fit_latency_rate(&samples).unwrap();
         prop_assert!((fit.rate as f64 / mb_s / 1e6 - 1.0).abs() < 0.1, "{} MB/s as {:?}", mb_s, fit);

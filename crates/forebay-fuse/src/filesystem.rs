@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use forebay_live::contexts::{FileName, Reader};
 use forebay_live::engine::{Lease, OpenFile, Referenced};
-use forebay_live::tree::{NodeId, Tree};
+use forebay_live::tree::{NodeId, Referred, Tree};
 use forebay_source::{self as source, Attributes, Error};
 use fuser::{
     AccessFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, IoctlFlags, KernelConfig,
@@ -74,20 +74,15 @@ fn asker(request: &Request) -> Asker {
 }
 
 /// Replies with the name of a look-up.
-fn answer_entry(
-    tree: &Tree,
-    lifetimes: Lifetimes,
-    found: source::Result<(NodeId, Attributes)>,
-    slot: &Slot<ReplyEntry>,
-) {
+fn answer_entry(tree: &Tree, lifetimes: Lifetimes, found: source::Result<Referred>, slot: &Slot<ReplyEntry>) {
     let Some(reply) = slot.take() else {
         // The reader gave up, so the kernel has no reference.
-        return found.map_or((), |(id, _)| tree.forget(id, 1));
+        return found.map_or((), |found| tree.forget(found.node, 1));
     };
     match found {
-        Ok((id, found)) => {
-            let Shown { attributes, ttl } = of_node(id, &found, lifetimes.found);
-            let generation = Generation(tree.generation(id));
+        Ok(Referred { node, attributes: found }) => {
+            let Shown { attributes, ttl } = of_node(node, &found, lifetimes.found);
+            let generation = Generation(tree.generation(node));
             reply.entry_with_ttls(&ttl, &left(&found, lifetimes.found), &attributes, generation);
         }
         Err(Error::NotFound(_)) if !lifetimes.missing.is_zero() => {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forebay_live::tree::{Names, NodeId, Tree};
-use forebay_source::{self as source, Attributes, Error, Listed};
+use forebay_live::tree::{Names, NodeId, Referred, Tree};
+use forebay_source::{self as source, Error, Listed};
 use fuser::{FileAttr, FileType, Generation, INodeNo, ReplyDirectory, ReplyDirectoryPlus};
 use parking_lot::Mutex;
 
@@ -122,12 +122,12 @@ impl FolderRead {
     /// attributes or the error.
     fn named(
         &self,
-        found: source::Result<Option<(NodeId, Attributes)>>,
+        found: source::Result<Option<Referred>>,
         names: &Names,
         listed: &Listed<'_>,
     ) -> source::Result<(NodeId, Shown)> {
         match found {
-            Ok(Some((id, found))) => return Ok((id, of_node(id, &found, self.ttl))),
+            Ok(Some(Referred { node, attributes })) => return Ok((node, of_node(node, &attributes, self.ttl))),
             Err(error @ Error::NotFound(_)) => return Err(error),
             Ok(None) | Err(_) => {}
         }

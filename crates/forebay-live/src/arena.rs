@@ -7,6 +7,7 @@
 //! copier announces itself (`begin_copy`) at the moment of the hit. If the core gives the frame
 //! away meanwhile, the fetch into it waits for the end of the copy.
 
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -96,12 +97,14 @@ impl Arena {
     /// The core must have given these frames to one fetch, and no other code may touch them until
     /// the fetch is over.
     pub unsafe fn segments(self: &Arc<Self>, frames: impl Iterator<Item = FrameId>) -> Segments {
-        let mut parts: Vec<(*mut u8, usize)> = Vec::new();
+        let mut parts: Vec<*mut [u8]> = Vec::new();
         for frame in frames {
             let at = self.at(frame);
             match parts.last_mut() {
-                Some((start, len)) if start.wrapping_add(*len) == at => *len += BLOCK,
-                _ => parts.push((at, BLOCK)),
+                Some(part) if part.cast::<u8>().wrapping_add(part.len()) == at => {
+                    *part = ptr::slice_from_raw_parts_mut(part.cast(), part.len() + BLOCK);
+                }
+                _ => parts.push(ptr::slice_from_raw_parts_mut(at, BLOCK)),
             }
         }
         // SAFETY: the mapping lives as long as the arena, and the caller vouches for the rest.

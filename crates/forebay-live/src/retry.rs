@@ -47,10 +47,16 @@ struct Jobs {
     thread: Option<JoinHandle<()>>,
 }
 
+#[derive(Default)]
+struct Shared {
+    jobs: Mutex<Jobs>,
+    changed: Condvar,
+}
+
 /// Does things later, on a thread of its own that is started by the first of them.
 #[derive(Default)]
 pub(crate) struct Timer {
-    shared: Arc<(Mutex<Jobs>, Condvar)>,
+    shared: Arc<Shared>,
 }
 
 impl Timer {
@@ -60,7 +66,7 @@ impl Timer {
 
     /// Calls `job` after `delay`.
     pub(crate) fn after(&self, delay: Duration, job: impl FnOnce() + Send + 'static) {
-        let (jobs, changed) = &*self.shared;
+        let Shared { jobs, changed } = &*self.shared;
         let mut jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
         jobs.number += 1;
         let number = jobs.number;
@@ -81,8 +87,8 @@ impl Timer {
     }
 }
 
-fn run(shared: &(Mutex<Jobs>, Condvar)) {
-    let (jobs, changed) = shared;
+fn run(shared: &Shared) {
+    let Shared { jobs, changed } = shared;
     let mut guard = jobs.lock().unwrap_or_else(PoisonError::into_inner);
     while !guard.closed {
         let now = Instant::now();
@@ -102,7 +108,7 @@ fn run(shared: &(Mutex<Jobs>, Condvar)) {
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        let (jobs, changed) = &*self.shared;
+        let Shared { jobs, changed } = &*self.shared;
         let thread = {
             let mut jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
             jobs.closed = true;

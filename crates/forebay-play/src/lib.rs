@@ -10,9 +10,10 @@
 //!
 //! ```no_run
 //! use forebay_play::{Content, Folder, Play, lay};
-//! use forebay_trace::{Workload, generate};
+//! use forebay_trace::Workload;
+//! use forebay_trace::generate::{Given, named};
 //!
-//! let mut trace = generate::named("one-rand-10", &[("files", "100")], 1)?;
+//! let mut trace = named("one-rand-10", &Given::list("files=100")?, 1)?;
 //! let workload = Workload::load(&mut trace)?;
 //! lay(&workload, "/srv/data".as_ref(), Content::Pattern, &|_, _| false)?;
 //! let play = Play { verify: Some(Content::Pattern), ..Play::new(16) };

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::ThreadId;
 
 use forebay_core::Instant;
+use forebay_trace::generate::{Given, named};
 use forebay_trace::{Memory, Operation, Request, Shape, Source};
 use parking_lot::Mutex;
 
@@ -255,9 +256,9 @@ fn what_is_not_as_it_must_be_ends_the_run() {
 /// read of them are right.
 #[test]
 fn what_is_laid_is_what_is_read() {
-    let small = [("tasks", "20"), ("files", "7"), ("bytes", "300000")];
+    let small = Given::list("tasks=20,files=7,bytes=300000").unwrap();
     for content in [Content::Pattern, Content::Zeros] {
-        let mut trace = forebay_trace::generate::named("two-rand-0", &small, 3).unwrap();
+        let mut trace = named("two-rand-0", &small, 3).unwrap();
         let workload = Workload::load(&mut trace).unwrap();
         assert_eq!(trace.files().len(), 7);
         let folder = tempfile::tempdir().unwrap();

@@ -4,7 +4,7 @@
 use forebay_core::Pattern;
 use forebay_core::papers::amp::recency::{Mean, ONE, Recency, Sampling};
 use forebay_core::papers::{dear, pcc};
-use forebay_trace::generate::named;
+use forebay_trace::generate::{Given, named};
 use forebay_trace::{Shape, Source};
 use serde::Deserialize;
 
@@ -23,8 +23,7 @@ pub(crate) struct Stream {
 impl Stream {
     /// Its accesses: blocks, or objects where these are what is accessed.
     pub(crate) fn accesses(&self, experiment: &Experiment, seed: u64) -> Result<Vec<u64>, Error> {
-        let parameters: Vec<(&str, &str)> =
-            self.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let parameters: Vec<Given<'_>> = self.parameters.iter().map(|(name, value)| Given { name, value }).collect();
         let mut source =
             named(&self.workload, &parameters, seed).map_err(|error| experiment.wrong(&error.to_string()))?;
         let mut requests = Vec::new();

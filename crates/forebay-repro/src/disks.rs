@@ -18,7 +18,7 @@ use forebay_core::Policy;
 use forebay_core::presets::Replacement;
 use forebay_device::device;
 use forebay_device::scheduler::SchedulerKind;
-use forebay_trace::generate;
+use forebay_trace::generate::{self, Given};
 use serde::Deserialize;
 
 use crate::line::{self, Line};
@@ -152,7 +152,7 @@ impl Trace {
         if context.quick {
             parameters.extend(self.quick.clone());
         }
-        let given: Vec<(&str, &str)> = parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let given: Vec<Given<'_>> = parameters.iter().map(|(name, value)| Given { name, value }).collect();
         let source = generate::named(&self.workload, &given, context.seed);
         Ok(Workload::load(&mut source.map_err(|error| experiment.wrong(&error.to_string()))?)?)
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use forebay_core::{Policy, UnknownPolicy};
 use forebay_sim::Watch;
-use forebay_sim::chart::Chart;
+use forebay_sim::chart::{Chart, HeatMap};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -106,6 +106,8 @@ pub struct Finding {
     pub measures: Vec<Measure>,
     /// The curves.
     pub charts: Vec<Chart>,
+    /// Tables of shares in colours.
+    pub maps: Vec<HeatMap>,
 }
 
 /// One thing that was measured.
@@ -132,6 +134,6 @@ impl Finding {
     /// Of these measures, with the worst verdict among them.
     pub(crate) fn new(ours: String, measures: Vec<Measure>, charts: Vec<Chart>) -> Finding {
         let verdict = measures.iter().filter_map(|measure| measure.verdict).min().unwrap_or(Verdict::Fails);
-        Finding { ours, verdict, measures, charts }
+        Finding { ours, verdict, measures, charts, maps: Vec::new() }
     }
 }

@@ -4,7 +4,8 @@
 //!
 //! The simulator (`forebay_sim`) runs everything and knows nothing of claims. The machines that the
 //! papers measured on are `server` (CP, CPEM), `raid` and `two_levels` (SCM), `disks` (SAC) and the
-//! `recorded` programs (AMP); `ground` describes any of them in a few words.
+//! `recorded` programs (AMP); `ground` describes any of them in a few words. `suite` is what is
+//! read today.
 //!
 //! To add a claim: its description, its file, and its line in `claims/mod.rs`.
 
@@ -24,6 +25,7 @@ mod scenario;
 mod scripted;
 mod server;
 mod sheet;
+mod suite;
 mod two_levels;
 mod verdict;
 

@@ -11,6 +11,11 @@ pub(crate) struct Point {
 /// Stands for the point of a line that has none.
 const NOWHERE: Point = Point { at: f64::NAN, value: f64::NAN };
 
+/// The mean in which a factor counts the same wherever it is; not a number if there are none.
+pub(crate) fn geometric_mean(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    (values.clone().map(f64::ln).sum::<f64>() / values.count() as f64).exp()
+}
+
 /// Points in the order of the axis.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Line(Vec<Point>);
@@ -64,7 +69,7 @@ impl Line {
 
     /// The geometric mean of the values, in which no place outweighs another.
     pub(crate) fn geometric_mean(&self) -> f64 {
-        (self.values().map(f64::ln).sum::<f64>() / self.0.len() as f64).exp()
+        geometric_mean(self.values())
     }
 
     /// The value at a place; not a number if there is no point.

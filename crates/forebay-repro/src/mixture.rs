@@ -6,6 +6,7 @@ use forebay_device::device;
 use forebay_trace::{Memory, Request, Shape, Source};
 use serde::Deserialize;
 
+use crate::line::geometric_mean;
 use crate::raid::Part;
 use crate::recorded::Recorded;
 use crate::{Context, Error, Job};
@@ -85,7 +86,7 @@ pub(crate) struct Mixed {
 impl Mixed {
     /// The geometric mean of what the components got.
     pub(crate) fn progress(&self) -> f64 {
-        (self.shares.iter().map(|share| share.ln()).sum::<f64>() / self.shares.len().max(1) as f64).exp()
+        geometric_mean(self.shares.iter().copied())
     }
 }
 

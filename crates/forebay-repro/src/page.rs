@@ -49,6 +49,7 @@ fn section(experiment: &Experiment, finding: &Finding) -> String {
     text.push_str(&format!("<p><b>Setting.</b> {}</p>\n", paragraphs(&experiment.setting)));
     text.push_str(&format!("<p><b>Judged.</b> {}</p>\n", paragraphs(&experiment.judgement)));
     finding.charts.iter().for_each(|chart| text.push_str(&chart.figure()));
+    finding.maps.iter().for_each(|map| text.push_str(&map.figure()));
     text.push_str("</section>\n");
     text
 }

@@ -16,7 +16,8 @@ use forebay_device::ModelDescription;
 use forebay_device::device;
 use forebay_device::random::Random;
 use forebay_device::scheduler::SchedulerKind;
-use forebay_trace::{Memory, Request, Shape, Source, generate};
+use forebay_trace::generate::{self, Given};
+use forebay_trace::{Memory, Request, Shape, Source};
 use serde::Deserialize;
 
 use crate::line::{Line, Point};
@@ -151,8 +152,7 @@ impl Part {
     }
 
     pub(crate) fn source(&self, seed: u64, experiment: &Experiment) -> Result<generate::Generated, Error> {
-        let parameters: Vec<(&str, &str)> =
-            self.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let parameters: Vec<Given<'_>> = self.parameters.iter().map(|(name, value)| Given { name, value }).collect();
         let source = generate::named(&self.workload, &parameters, seed);
         source.map_err(|error| experiment.wrong(&error.to_string()))
     }

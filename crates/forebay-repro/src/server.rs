@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use forebay_core::Policy;
 use forebay_device::scheduler::SchedulerKind;
 use forebay_device::{Description, device};
-use forebay_trace::generate;
+use forebay_trace::generate::{self, Given};
 use serde::Deserialize;
 
 use crate::books::Books;
@@ -271,8 +271,8 @@ impl Benchmark {
     pub(crate) fn load(&self, id: &str, tasks: u64, seed: u64) -> Result<Workload, Error> {
         let wrong = |reason: String| Error::Description { id: id.to_owned(), reason };
         let tasks = tasks.to_string();
-        let parameters = self.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let parameters: Vec<(&str, &str)> = parameters.chain([("tasks", tasks.as_str())]).collect();
+        let parameters = self.parameters.iter().map(|(name, value)| Given { name, value });
+        let parameters: Vec<Given<'_>> = parameters.chain([Given { name: "tasks", value: &tasks }]).collect();
         let source = generate::named(&self.workload, &parameters, seed);
         Ok(Workload::load(&mut source.map_err(|error| wrong(error.to_string()))?)?)
     }

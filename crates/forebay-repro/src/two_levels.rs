@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forebay_device::{device, network};
-use forebay_trace::generate;
+use forebay_trace::generate::{self, Given};
 use serde::Deserialize;
 
 use crate::disks::Trace;
@@ -61,7 +61,7 @@ impl Loaded {
     fn new(trace: &Trace, experiment: &Experiment, context: &Context<'_>) -> Result<Loaded, Error> {
         let mut workload = trace.load(experiment, context)?;
         // Files are as large as they are, however little of them is read.
-        let given: Vec<(&str, &str)> = trace.parameters.iter().map(|(name, value)| (&name[..], &value[..])).collect();
+        let given: Vec<Given<'_>> = trace.parameters.iter().map(|(name, value)| Given { name, value }).collect();
         let source = generate::named(&trace.workload, &given, context.seed);
         let source = source.map_err(|error| experiment.wrong(&error.to_string()))?;
         for file in forebay_trace::Source::files(&source) {

@@ -27,10 +27,10 @@ use crate::listing::{How, Walk, blocking};
 use crate::propfind::{self, Depth};
 use crate::ranges::Wanted;
 use crate::refusal::{METHODS, Refusal};
-use crate::site::{Folder, Found, Site};
 use crate::target::{Target, escape};
 use crate::token::Token;
 use crate::{hint, index, media, multipart};
+use forebay_live::site::{Folder, Found, Site};
 
 /// The answer to a request.
 pub(crate) type Answer = Response<Body>;
@@ -222,7 +222,7 @@ impl Service {
     async fn list(self: &Arc<Self>, path: &str, depth: Depth, shows: fn(&OsStr) -> bool) -> Result<Answer, Refusal> {
         let target = Target::parse(path)?;
         let (site, wanted) = (self.site.clone(), target.clone());
-        let found = blocking(move || site.find(&wanted)).await?;
+        let found = blocking(move || site.find(&wanted.names)).await?;
         let folder = match &found {
             Found::File(..) if target.slash => return Err(Refusal::not_found()),
             Found::File(..) => None,

@@ -5,21 +5,18 @@
 //! while after its last request, and while the time to live of names lasts, a request for it asks
 //! the source nothing.
 //!
-//! The table has two halves. A file that is asked for goes into the young one. From time to time,
-//! and when that is full, the young half becomes the old one, and the files of the old one are let
-//! go. So a file is closed between one and two such spans after its last request, and there are
-//! never more than twice as many as a half holds.
+//! From time to time those are closed that were not asked for in the span before, so a file is
+//! closed between one and two such spans after its last request.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use forebay_live::engine::OpenFile;
+use forebay_live::recent::Recent;
+use forebay_live::site::{Found, Site};
 use forebay_source::{Error, Identity, Result};
-use parking_lot::Mutex;
 
 use crate::conditions::Validators;
-use crate::site::{Found, Site};
 use crate::tag;
 use crate::target::Target;
 
@@ -38,13 +35,7 @@ pub(crate) struct Shown {
 pub(crate) struct Files {
     site: Site,
     ttl: Duration,
-    halves: Mutex<Halves>,
-}
-
-#[derive(Default)]
-struct Halves {
-    young: HashMap<Box<str>, Known>,
-    old: HashMap<Box<str>, Known>,
+    open: Recent<Box<str>, Known>,
 }
 
 #[derive(Clone)]
@@ -57,7 +48,7 @@ struct Known {
 /// The target of an address.
 pub(crate) enum Opened {
     File(Arc<Shown>),
-    Folder(crate::site::Folder),
+    Folder(forebay_live::site::Folder),
 }
 
 /// Files in a half of the table, at most.
@@ -65,36 +56,24 @@ const HALF: usize = 1024;
 
 impl Files {
     pub(crate) fn new(site: Site, ttl: Duration) -> Files {
-        Files { site, ttl, halves: Mutex::default() }
+        Files { site, ttl, open: Recent::new(HALF) }
     }
 
     /// A file that is known to be the same as a moment ago.
     pub(crate) fn fresh(&self, path: &str) -> Option<Arc<Shown>> {
-        let known = self.known(path)?;
+        let known = self.open.get(path)?;
         (known.at.elapsed() < self.ttl).then_some(known.shown)
-    }
-
-    fn known(&self, path: &str) -> Option<Known> {
-        let mut halves = self.halves.lock();
-        if let Some(known) = halves.young.get(path) {
-            return Some(known.clone());
-        }
-        let (path, known) = halves.old.remove_entry(path)?;
-        let passed = halves.keep(path, known.clone());
-        drop(halves);
-        drop(passed);
-        Some(known)
     }
 
     /// Looks up a path at the source, and opens it if it is a file. Blocks.
     pub(crate) fn open(&self, path: &str, target: &Target) -> Result<Opened> {
         let at = Instant::now();
-        let (place, attributes) = match self.site.find(target)? {
+        let (place, attributes) = match self.site.find(&target.names)? {
             Found::Folder(folder) => return Ok(Opened::Folder(folder)),
             Found::File(..) if target.slash => return Err(Error::NotFound(path.to_owned())),
             Found::File(place, attributes) => (place, attributes),
         };
-        let same = self.known(path).filter(|known| known.shown.identity == attributes.identity);
+        let same = self.open.get(path).filter(|known| known.shown.identity == attributes.identity);
         let shown = match same {
             Some(known) => known.shown,
             None => {
@@ -104,36 +83,17 @@ impl Files {
                 Arc::new(Shown { file, validators, modified, identity: attributes.identity })
             }
         };
-        let passed = self.halves.lock().keep(path.into(), Known { shown: Arc::clone(&shown), at });
-        // Closing files asks the engine, without our lock.
-        drop(passed);
+        self.open.keep(path.into(), Known { shown: Arc::clone(&shown), at });
         Ok(Opened::File(shown))
     }
 
     /// A file turned out to have changed: the next request asks the source.
     pub(crate) fn forget(&self, path: &str) {
-        let mut halves = self.halves.lock();
-        let known = (halves.young.remove(path), halves.old.remove(path));
-        drop(halves);
-        drop(known);
+        self.open.forget(path);
     }
 
     /// A span of time has passed: closes files that were not asked for in the one before it.
     pub(crate) fn grow_old(&self) {
-        let passed = self.halves.lock().turn();
-        drop(passed);
-    }
-}
-
-impl Halves {
-    /// Puts a file among the young ones; returns the files that are to be let go.
-    fn keep(&mut self, path: Box<str>, known: Known) -> Vec<HashMap<Box<str>, Known>> {
-        let turned = if self.young.len() >= HALF { self.turn() } else { HashMap::new() };
-        let replaced = self.young.insert(path.clone(), known).map(|known| (path, known));
-        vec![turned, replaced.into_iter().collect()]
-    }
-
-    fn turn(&mut self) -> HashMap<Box<str>, Known> {
-        std::mem::replace(&mut self.old, std::mem::take(&mut self.young))
+        self.open.grow_old();
     }
 }

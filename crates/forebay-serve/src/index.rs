@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::conditions::date;
 use crate::listing::Item;
 use crate::markup::escape;
-use crate::site::Seen;
+use forebay_live::site::Seen;
 
 /// The beginning of the page of a folder, `names` from the root.
 pub(crate) fn head(names: &[impl AsRef<OsStr>]) -> String {

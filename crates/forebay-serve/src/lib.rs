@@ -53,7 +53,6 @@ mod propfind;
 mod ranges;
 mod refusal;
 mod server;
-mod site;
 mod tag;
 mod target;
 mod tls;

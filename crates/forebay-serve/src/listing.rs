@@ -8,8 +8,8 @@ use forebay_source::{Error, Kind, Listed, Listing, Result};
 use futures::future::try_join_all;
 use tokio::task::spawn_blocking;
 
-use crate::site::{Folder, Seen, Site, hides};
 use crate::target::escape;
+use forebay_live::site::{Folder, Seen, Site, hides};
 
 /// Names that one thread looks up at a time, and how many threads do so at once for one listing: a
 /// store far away takes its time for each.

@@ -17,8 +17,8 @@ use crate::conditions::date;
 use crate::listing::Item;
 use crate::markup::escape;
 use crate::refusal::Refusal;
-use crate::site::Seen;
 use crate::{media, tag};
+use forebay_live::site::Seen;
 
 /// How much of a tree is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -16,9 +16,9 @@ use crate::answer::Service;
 use crate::buffers::Buffers;
 use crate::connection::{self, Ending};
 use crate::limits::Limits;
-use crate::site::Site;
 use crate::tls::Tls;
 use crate::token::Token;
+use forebay_live::site::Site;
 
 /// How long tasks without an answer to give may take to end.
 const LETTING_GO: Duration = Duration::from_secs(2);

@@ -259,13 +259,22 @@ pub trait Source: Send + Sync + 'static {
     }
     /// The target of a symbolic link. A link that leads out of the source is refused with `EACCES`;
     /// an absolute one that stays inside is given relative to its own folder.
-    fn read_link(&self, path: &Path) -> Result<PathBuf>;
-    /// The value of an extended attribute.
-    fn xattr(&self, path: &Path, name: &OsStr) -> Result<Vec<u8>>;
+    /// Most storage has none.
+    fn read_link(&self, path: &Path) -> Result<PathBuf> {
+        Err(Error::Refused { name: path.display().to_string(), errno: libc::EINVAL })
+    }
+    /// The value of an extended attribute. Most storage has none.
+    fn xattr(&self, path: &Path, _name: &OsStr) -> Result<Vec<u8>> {
+        Err(Error::Refused { name: path.display().to_string(), errno: libc::ENODATA })
+    }
     /// The names of the extended attributes.
-    fn xattrs(&self, path: &Path) -> Result<Vec<OsString>>;
-    /// How full it is.
-    fn space(&self) -> Result<Space>;
+    fn xattrs(&self, _path: &Path) -> Result<Vec<OsString>> {
+        Ok(Vec::new())
+    }
+    /// How full it is, if it knows.
+    fn space(&self) -> Result<Space> {
+        Ok(Space::default())
+    }
     /// A quick guess of the costs of reading, if the source knows them without measuring (a model);
     /// else `None`.
     fn cost(&self) -> Option<DeviceCost> {

@@ -1,7 +1,6 @@
 //! For tests: a source whose files are in memory and hold a known pattern.
 
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -9,8 +8,7 @@ use parking_lot::Mutex;
 
 use super::identity::inode_number;
 use super::{
-    Attributes, Entry, Error, Fetch, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then,
-    Version,
+    Attributes, Entry, Error, Fetch, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Then, Version,
 };
 
 /// Fetches that wait for the test.
@@ -130,22 +128,6 @@ impl Source for MemorySource {
 
     fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>> {
         self.attributes(&folder.join(listed.name)).map(Some)
-    }
-
-    fn read_link(&self, path: &Path) -> Result<PathBuf> {
-        Err(Error::NotFound(path.display().to_string()))
-    }
-
-    fn xattr(&self, path: &Path, _name: &OsStr) -> Result<Vec<u8>> {
-        Err(Error::NotFound(path.display().to_string()))
-    }
-
-    fn xattrs(&self, _path: &Path) -> Result<Vec<OsString>> {
-        Ok(Vec::new())
-    }
-
-    fn space(&self) -> Result<Space> {
-        Ok(Space::default())
     }
 }
 

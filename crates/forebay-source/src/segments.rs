@@ -1,7 +1,7 @@
 //! Memory that one fetch fills: blocks of a cache, or a buffer of its own.
 
-use std::fmt;
 use std::sync::Arc;
+use std::{fmt, ptr};
 
 /// The owner of memory that [`Segments`] are pieces of, which holds it as long as it lives.
 pub trait Keeper: fmt::Debug + Send + Sync {}
@@ -22,7 +22,7 @@ struct Page([u8; 4096]);
 /// multiple of the block size.
 #[derive(Debug)]
 pub struct Segments {
-    parts: Vec<(*mut u8, usize)>,
+    parts: Vec<*mut [u8]>,
     len: usize,
     _memory: Memory,
 }
@@ -31,13 +31,13 @@ pub struct Segments {
 unsafe impl Send for Segments {}
 
 impl Segments {
-    /// Segments of somebody's memory, as (address, bytes).
+    /// Segments of somebody's memory.
     ///
     /// # Safety
     /// The pieces must be valid for as long as `keeper` lives, aligned to blocks and whole ones,
     /// and nobody else may touch them until the segments are dropped.
-    pub unsafe fn over(parts: Vec<(*mut u8, usize)>, keeper: Arc<dyn Keeper>) -> Segments {
-        let len = parts.iter().map(|&(_, len)| len).sum();
+    pub unsafe fn over(parts: Vec<*mut [u8]>, keeper: Arc<dyn Keeper>) -> Segments {
+        let len = parts.iter().map(|part| part.len()).sum();
         Segments { parts, len, _memory: Memory::Kept(keeper) }
     }
 
@@ -46,7 +46,8 @@ impl Segments {
     pub fn own(len: usize) -> Segments {
         let mut pages = vec![Page([0; 4096]); len.div_ceil(4096).max(1)].into_boxed_slice();
         let len = pages.len() * 4096;
-        Segments { parts: vec![(pages.as_mut_ptr().cast(), len)], len, _memory: Memory::Own(pages) }
+        let part = ptr::slice_from_raw_parts_mut(pages.as_mut_ptr().cast(), len);
+        Segments { parts: vec![part], len, _memory: Memory::Own(pages) }
     }
 
     /// Bytes in all.
@@ -59,15 +60,16 @@ impl Segments {
         self.len == 0
     }
 
-    /// The pieces as (address, bytes), for vectored reads. They stay valid while the segments live.
-    pub fn parts(&self) -> &[(*mut u8, usize)] {
+    /// The pieces, for vectored reads. They stay valid while the segments live.
+    pub fn parts(&self) -> &[*mut [u8]] {
         &self.parts
     }
 
     /// Copies `bytes` to `offset`. Panics if they do not fit: that is a defect of the store.
     pub fn write(&mut self, mut offset: usize, mut bytes: &[u8]) {
         assert!(offset + bytes.len() <= self.len, "a store delivered more than it was asked for");
-        for &(start, len) in &self.parts {
+        for part in &self.parts {
+            let len = part.len();
             if offset >= len {
                 offset -= len;
                 continue;
@@ -75,7 +77,7 @@ impl Segments {
             let n = bytes.len().min(len - offset);
             // SAFETY: `offset + n <= len` bytes of this piece, which only we may touch; `bytes`
             // lies elsewhere.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.add(offset), n) };
+            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), part.cast::<u8>().add(offset), n) };
             (offset, bytes) = (0, &bytes[n..]);
             if bytes.is_empty() {
                 break;
@@ -86,10 +88,9 @@ impl Segments {
     /// Copies everything out, for tests and profiling.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.len);
-        for &(start, len) in &self.parts {
-            // SAFETY: the pieces are valid for `len` bytes while we live, and only we may touch
-            // them.
-            out.extend_from_slice(unsafe { std::slice::from_raw_parts(start, len) });
+        for &part in &self.parts {
+            // SAFETY: the pieces are valid while we live, and only we may touch them.
+            out.extend_from_slice(unsafe { &*part });
         }
         out
     }

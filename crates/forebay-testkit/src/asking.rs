@@ -5,6 +5,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use crate::header::Header;
+
 /// Longer than any answer takes that a test waits for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -15,8 +17,8 @@ pub struct Answer {
     pub version: u8,
     /// The status code.
     pub code: u16,
-    /// Names and values in their order. Bytes of a value that are not UTF-8 are replaced.
-    pub headers: Vec<(String, String)>,
+    /// In their order.
+    pub headers: Vec<Header>,
     /// The body, without the marks of chunks.
     pub body: Vec<u8>,
     /// Whether the body came to the end that the head announced.
@@ -28,7 +30,7 @@ pub struct Answer {
 impl Answer {
     /// The value of the first header of this name, in any case of letters.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        Header::find(&self.headers, name)
     }
 
     /// The body as text.
@@ -60,15 +62,15 @@ impl Connection {
     }
 
     /// Asks for `target` and reads the answer. `headers` are sent as they are, after `Host`.
-    pub fn ask(&mut self, method: &str, target: &str, headers: &[(&str, &str)]) -> io::Result<Answer> {
+    pub fn ask(&mut self, method: &str, target: &str, headers: &[Header]) -> io::Result<Answer> {
         self.send(method, target, headers)?;
         self.answer(method)
     }
 
     /// Sends a request, without reading the answer.
-    pub fn send(&mut self, method: &str, target: &str, headers: &[(&str, &str)]) -> io::Result<()> {
+    pub fn send(&mut self, method: &str, target: &str, headers: &[Header]) -> io::Result<()> {
         let mut head = format!("{method} {target} HTTP/1.1\r\nHost: {}\r\n", self.address);
-        for (name, value) in headers {
+        for Header { name, value } in headers {
             head += &format!("{name}: {value}\r\n");
         }
         self.send_bytes((head + "\r\n").as_bytes())
@@ -115,10 +117,7 @@ impl Connection {
         let mut headers = [httparse::EMPTY_HEADER; 64];
         let mut head = httparse::Response::new(&mut headers);
         head.parse(&bytes).map_err(io::Error::other)?;
-        let headers = head.headers.iter().map(|header| {
-            let value = String::from_utf8_lossy(header.value).into_owned();
-            (header.name.to_owned(), value)
-        });
+        let headers = head.headers.iter().map(Header::parsed);
         let (version, code) = (head.version.unwrap_or(1), head.code.unwrap_or(0));
         let (body, whole, interim) = (Vec::new(), true, Vec::new());
         Ok(Answer { version, code, headers: headers.collect(), body, whole, interim })
@@ -175,6 +174,6 @@ fn cut(read: io::Result<usize>) -> io::Result<usize> {
 }
 
 /// Sends one request on a connection of its own.
-pub fn ask(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)]) -> io::Result<Answer> {
+pub fn ask(address: SocketAddr, method: &str, target: &str, headers: &[Header]) -> io::Result<Answer> {
     Connection::new(address)?.ask(method, target, headers)
 }

@@ -17,6 +17,7 @@ pub use fault::{Fault, Which};
 
 use crate::acceptor::{Acceptor, Stop};
 use crate::asking::{Answer, Connection};
+use crate::header::Header;
 use crate::odd_web::{Framing, Manner, Reply};
 use crate::requests::{Reader, Request, Requests};
 
@@ -126,8 +127,8 @@ impl Shared {
         let _breakable = stop.breaks(server.stream())?;
         let mut head = format!("{} {} HTTP/1.1\r\n", request.method, request.target);
         let hop = ["connection", "transfer-encoding", "content-length", "expect"];
-        let passed = |name: &str| !hop.iter().any(|hop| name.eq_ignore_ascii_case(hop));
-        for (name, value) in request.headers.iter().filter(|(name, _)| passed(name)) {
+        let passed = |header: &&Header| !hop.iter().any(|hop| header.is(hop));
+        for Header { name, value } in request.headers.iter().filter(passed) {
             let _ = write!(head, "{name}: {value}\r\n");
         }
         let _ = write!(head, "Content-Length: {}\r\nConnection: close\r\n\r\n", request.body.len());
@@ -200,10 +201,10 @@ fn changed(mut answer: Answer, request: &Request, fault: &Fault) -> Reply {
     let mut reply = Reply::new(answer.code);
     let length = answer.header("content-length").filter(|_| head && *fault != Fault::NoLength).map(str::to_owned);
     let own = ["content-length", "transfer-encoding", "connection", "keep-alive"];
-    for (name, value) in answer.headers {
-        let tag = *fault == Fault::NoTags && name.eq_ignore_ascii_case("etag");
-        if !tag && !own.iter().any(|own| name.eq_ignore_ascii_case(own)) {
-            reply = reply.header(&name, value);
+    for header in answer.headers {
+        let tag = *fault == Fault::NoTags && header.is("etag");
+        if !tag && !own.iter().any(|own| header.is(own)) {
+            reply = reply.header(&header.name, header.value);
         }
     }
     match length {

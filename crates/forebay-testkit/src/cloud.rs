@@ -189,6 +189,7 @@ pub fn rfc_3339(time: SystemTime) -> String {
 mod tests {
     use super::*;
     use crate::asking::ask;
+    use crate::header::Header;
 
     #[test]
     fn times_are_written_as_dates() {
@@ -210,22 +211,24 @@ mod tests {
     fn each_place_wants_to_see_something() {
         let cloud = Cloud::start(Duration::from_secs(60)).unwrap();
         let address = cloud.acceptor.address();
-        let asked = |method: &str, path: &str, headers: &[(&str, &str)]| ask(address, method, path, headers).unwrap();
+        let asked = |method: &str, path: &str, headers: &[Header]| ask(address, method, path, headers).unwrap();
         let role = "/latest/meta-data/iam/security-credentials/";
         let token = "x-aws-ec2-metadata-token";
         assert_eq!(asked("GET", role, &[]).code, 401);
-        assert_eq!(asked("GET", role, &[(token, "token-1")]).code, 401, "it was not given");
-        let first = asked("PUT", "/latest/api/token", &[("x-aws-ec2-metadata-token-ttl-seconds", "60")]);
-        assert_eq!(asked("GET", role, &[(token, &first.text())]).text(), ROLE);
-        let given = asked("GET", &format!("{role}{ROLE}"), &[(token, &first.text())]).text();
+        assert_eq!(asked("GET", role, &[Header::new(token, "token-1")]).code, 401, "it was not given");
+        let first = asked("PUT", "/latest/api/token", &[Header::new("x-aws-ec2-metadata-token-ttl-seconds", "60")]);
+        assert_eq!(asked("GET", role, &[Header::new(token, first.text())]).text(), ROLE);
+        let given = asked("GET", &format!("{role}{ROLE}"), &[Header::new(token, first.text())]).text();
         assert!(given.contains("instance-1") && given.contains(SESSION), "{given}");
         assert_eq!(asked("GET", "/container", &[]).code, 403);
-        assert!(asked("GET", "/container", &[("Authorization", CONTAINER_TOKEN)]).text().contains("container-2"));
+        assert!(
+            asked("GET", "/container", &[Header::new("Authorization", CONTAINER_TOKEN)]).text().contains("container-2")
+        );
         let portal = "/federation/credentials?role_name=r&account_id=1";
-        assert_eq!(asked("GET", portal, &[("x-amz-sso_bearer_token", "another")]).code, 401);
-        assert!(asked("GET", portal, &[("x-amz-sso_bearer_token", LOGIN)]).text().contains("portal-3"));
+        assert_eq!(asked("GET", portal, &[Header::new("x-amz-sso_bearer_token", "another")]).code, 401);
+        assert!(asked("GET", portal, &[Header::new("x-amz-sso_bearer_token", LOGIN)]).text().contains("portal-3"));
         cloud.set_failing(true);
-        assert_eq!(asked("GET", "/container", &[("Authorization", CONTAINER_TOKEN)]).code, 500);
+        assert_eq!(asked("GET", "/container", &[Header::new("Authorization", CONTAINER_TOKEN)]).code, 500);
         assert_eq!((cloud.given(), cloud.requests().count("GET", "/container")), (3, 3));
     }
 }

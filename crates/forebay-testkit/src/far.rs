@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::pipe::{SpliceFlags, fcntl_setpipe_size, pipe, splice};
 
 use crate::acceptor::{Acceptor, Breakable, Stop};
+use crate::header::Header;
 use crate::requests::{Reader, Request};
 
 /// How much of a body is passed on at a time, bytes: 3 ms of a connection at 90 MB/s.
@@ -255,8 +256,8 @@ impl Upstream {
     fn ask(&mut self, request: &Request) -> io::Result<Head> {
         let mut head = format!("{} {} HTTP/1.1\r\n", request.method, request.target);
         let hop = ["connection", "transfer-encoding", "content-length", "expect"];
-        let passed = |name: &str| !hop.iter().any(|hop| name.eq_ignore_ascii_case(hop));
-        for (name, value) in request.headers.iter().filter(|(name, _)| passed(name)) {
+        let passed = |header: &&Header| !hop.iter().any(|hop| header.is(hop));
+        for Header { name, value } in request.headers.iter().filter(passed) {
             let _ = write!(head, "{name}: {value}\r\n");
         }
         if !request.body.is_empty() || request.header("content-length").is_some() {

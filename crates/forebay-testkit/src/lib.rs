@@ -14,6 +14,7 @@ pub mod cloud;
 pub mod delay;
 pub mod far;
 pub mod files;
+pub mod header;
 pub mod loop_disk;
 pub mod memory_group;
 pub mod moto;

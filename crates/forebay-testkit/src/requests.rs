@@ -7,6 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use percent_encoding::percent_decode_str;
 
+use crate::header::Header;
+
 /// A request as it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -14,8 +16,8 @@ pub struct Request {
     pub method: String,
     /// The path as it was asked for, with its query.
     pub target: String,
-    /// Names and values in their order. Bytes of a value that are not UTF-8 are replaced.
-    pub headers: Vec<(String, String)>,
+    /// In their order.
+    pub headers: Vec<Header>,
     /// The body.
     pub body: Vec<u8>,
 }
@@ -23,7 +25,7 @@ pub struct Request {
 impl Request {
     /// The value of the first header of this name, in any case of letters.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        Header::find(&self.headers, name)
     }
 
     /// The path as it was asked for, without its query.
@@ -71,10 +73,7 @@ impl Reader {
         let mut headers = [httparse::EMPTY_HEADER; 100];
         let mut head = httparse::Request::new(&mut headers);
         head.parse(&bytes).map_err(io::Error::other)?;
-        let headers = head.headers.iter().map(|header| {
-            let value = String::from_utf8_lossy(header.value).into_owned();
-            (header.name.to_owned(), value)
-        });
+        let headers = head.headers.iter().map(Header::parsed);
         let (method, target) = (head.method.unwrap_or_default().into(), head.path.unwrap_or_default().into());
         let mut request = Request { method, target, headers: headers.collect(), body: Vec::new() };
         if request.header("expect").is_some() {

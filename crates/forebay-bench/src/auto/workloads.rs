@@ -44,8 +44,15 @@ struct Task {
     request: u64,
     /// The think time after each request.
     think: u64,
-    /// Files and their sizes. They are read one after the other, each from its beginning.
-    files: Vec<(u64, u64)>,
+    /// They are read one after the other, each from its beginning.
+    files: Vec<File>,
+}
+
+/// A file.
+#[derive(Clone, Copy, Debug)]
+struct File {
+    number: u64,
+    bytes: u64,
 }
 
 impl Case {
@@ -66,18 +73,17 @@ impl Case {
         Ok(Workload::load(&mut Memory::new(requests, Shape::Ranges { block_bytes: 4096 }))?)
     }
 
-    /// The numbers and sizes of `count` files of `bytes` bytes on device `device`. A smaller scale
-    /// has fewer files.
-    fn files(&self, device: u64, from: u64, count: u64, bytes: u64) -> Vec<(u64, u64)> {
+    /// `count` files of `bytes` bytes on device `device`. A smaller scale has fewer files.
+    fn files(&self, device: u64, from: u64, count: u64, bytes: u64) -> Vec<File> {
         let devices = self.devices.len() as u64;
         let count = (count * self.scale / 16).max(2);
-        (from..from + count).map(|file| (file * devices + device, bytes)).collect()
+        (from..from + count).map(|file| File { number: file * devices + device, bytes }).collect()
     }
 }
 
 impl Task {
     fn requests(&self, handler: u32) -> impl Iterator<Item = Request> + '_ {
-        let all = self.files.iter().flat_map(move |&(file, bytes)| {
+        let all = self.files.iter().flat_map(move |&File { number: file, bytes }| {
             (0..bytes)
                 .step_by(self.request as usize)
                 .map(move |offset| (file, offset, self.request.min(bytes - offset)))
@@ -95,7 +101,7 @@ impl Task {
 
     /// Repeats the files for `seconds` seconds at `a_second` bytes a second.
     fn again(mut self, seconds: u64, a_second: u64) -> Task {
-        let round: u64 = self.files.iter().map(|file| file.1).sum();
+        let round: u64 = self.files.iter().map(|file| file.bytes).sum();
         let rounds = (seconds * a_second).div_ceil(round.max(1)) + 1;
         self.files = self.files.repeat(rounds as usize);
         self
@@ -116,7 +122,8 @@ fn whole_files(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
 
 /// A loop over a quarter of the memory at 16 MB/s, beside three scans of data that do not fit.
 fn loop_beside_scans(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
-    let looped = Task { context: LOOP, request: 64 * KIB, think: 4 * MS, files: vec![(0, 16 * MIB)] };
+    let looped =
+        Task { context: LOOP, request: 64 * KIB, think: 4 * MS, files: vec![File { number: 0, bytes: 16 * MIB }] };
     let mut tasks = vec![looped.again(seconds, 17 * MIB)];
     tasks.extend(scans(case.files(0, 1, 48, 4 * MIB), 3, seconds, random));
     tasks
@@ -130,7 +137,7 @@ fn slow_beside_fast(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<Tas
         request: 16 * KIB,
         // Not all at the same moments.
         think: 200 * MS - random.random_range(0..20) * MS,
-        files: vec![(number, own)],
+        files: vec![File { number, bytes: own }],
     };
     let mut tasks: Vec<Task> = (0..100).map(slow).collect();
     let copied = Task { context: SCAN, request: 64 * KIB, think: 0, files: case.files(0, 100, 4, 64 * MIB) };
@@ -140,14 +147,15 @@ fn slow_beside_fast(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<Tas
 
 /// A loop on a fast device, which would be quick without a cache, and scans of a slow one.
 fn report_beside_scans(case: &Case, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
-    let looped = Task { context: LOOP, request: 64 * KIB, think: 4 * MS, files: vec![(0, 24 * MIB)] };
+    let looped =
+        Task { context: LOOP, request: 64 * KIB, think: 4 * MS, files: vec![File { number: 0, bytes: 24 * MIB }] };
     let mut tasks = vec![looped.again(seconds, 17 * MIB)];
     tasks.extend(scans(case.files(1, 0, 48, 4 * MIB), 4, seconds, random));
     tasks
 }
 
 /// Readers that go through the files without end, each in an order of its own.
-fn scans(files: Vec<(u64, u64)>, readers: usize, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
+fn scans(files: Vec<File>, readers: usize, seconds: u64, random: &mut SmallRng) -> Vec<Task> {
     let scan = |_| {
         let mut files = files.clone();
         files.shuffle(random);

@@ -63,6 +63,13 @@ impl System {
     }
 }
 
+/// All systems at one number of handlers.
+struct Step {
+    handlers: u32,
+    /// A figure a system, in the systems' order.
+    measured: Vec<Measured>,
+}
+
 /// Measures the points whose names begin with one of `only`, or all.
 pub(crate) fn run(smoke: bool, only: &[String]) -> anyhow::Result<Vec<Row>> {
     if !loop_disk::possible() || !memory_group::possible() {
@@ -78,7 +85,7 @@ pub(crate) fn run(smoke: bool, only: &[String]) -> anyhow::Result<Vec<Row>> {
     let systems = systems(&forebay)?;
     let mut scene = Scene::set(&plan, &forebay)?;
     let mut rows = Vec::new();
-    let mut sweep: Vec<(u32, Vec<Measured>)> = Vec::new();
+    let mut sweep: Vec<Step> = Vec::new();
     for point in points {
         let mut measured = Vec::new();
         for &system in &systems {
@@ -90,7 +97,7 @@ pub(crate) fn run(smoke: bool, only: &[String]) -> anyhow::Result<Vec<Row>> {
         let row = |(&system, one)| row(&plan, point, system, one, &measured[0]);
         rows.extend(systems.iter().zip(&measured).map(row));
         if point.name == points::SWEEP {
-            sweep.push((point.handlers, measured));
+            sweep.push(Step { handlers: point.handlers, measured });
         }
     }
     rows.extend(shares(&systems, &sweep));
@@ -116,12 +123,12 @@ fn row(plan: &Plan, point: &Point, system: System, one: &Measured, kernel: &Meas
 }
 
 /// The share of its own peak that each system keeps at each number of handlers.
-fn shares(systems: &[System], sweep: &[(u32, Vec<Measured>)]) -> Vec<Row> {
+fn shares(systems: &[System], sweep: &[Step]) -> Vec<Row> {
     let mut rows = Vec::new();
     for (number, &system) in systems.iter().enumerate() {
         let of = |measured: &[Measured]| measured[number].outcome.throughput_mb_s;
-        let peak = sweep.iter().map(|(_, measured)| of(measured)).fold(0.0, f64::max);
-        for (handlers, measured) in sweep {
+        let peak = sweep.iter().map(|step| of(&step.measured)).fold(0.0, f64::max);
+        for Step { handlers, measured } in sweep {
             rows.push(Row {
                 bench: "kernel",
                 what: format!("{}, {handlers} handlers: {}", points::SWEEP, system.name()),

@@ -72,28 +72,23 @@ impl Point {
 impl Plan {
     pub(super) fn full() -> Plan {
         const MEMORY: u64 = 160 << 20;
-        let files = [("files", "500"), ("bytes", "4M")];
-        let fit = [("files", "16"), ("bytes", "4M")];
-        let index = [("mapping", "52200000"), ("index", "1850000000")];
-        let micro = |kind, more: &[(&'static str, &'static str)]| {
-            Description::new(kind, [&files[..], &[("tasks", "8000")], more].concat())
-        };
-        let search = Description::new("index-search", [&index[..], &[("tasks", "20000")]].concat());
-        let fits = Description::new("one-whole-0", [&fit[..], &[("tasks", "80000")]].concat());
+        let micro = |kind| Description::new(kind, "files=500,bytes=4M,tasks=8000");
+        let search = Description::new("index-search", "mapping=52200000,index=1850000000,tasks=20000");
+        let fits = Description::new("one-whole-0", "files=16,bytes=4M,tasks=80000");
         let mut points = Vec::new();
         let mut add = |name, folder, workload: &Description, handlers: &[u32], memory, wanted| {
             let point = |&handlers| Point { name, folder, workload: workload.clone(), handlers, memory, wanted };
             points.extend(handlers.iter().map(point));
         };
         // The workload's think time of 10 ms, on a disk that is twice as fast.
-        let rand_10 = micro("one-rand-10", &[("think", "5")]);
-        let two_rand = micro("two-rand-0", &[]);
-        add("one-whole-0", "micro", &micro("one-whole-0", &[]), &[16, 64], MEMORY, Wanted::Nothing);
+        let rand_10 = Description::new("one-rand-10", "files=500,bytes=4M,tasks=8000,think=5");
+        let two_rand = micro("two-rand-0");
+        add("one-whole-0", "micro", &micro("one-whole-0"), &[16, 64], MEMORY, Wanted::Nothing);
         add("one-rand-10", "micro", &rand_10, &[16, 64], MEMORY, Wanted::Competitive);
         add("two-rand-0", "micro", &two_rand, &[16, 64], MEMORY, Wanted::Competitive);
         add("index-search", "index", &search, &[16, 64], MEMORY, Wanted::Competitive);
-        add("four-64kb-0", "micro", &micro("four-64kb-0", &[]), &[16], MEMORY, Wanted::NoWorse);
-        add("one-handler", "micro", &micro("one-whole-0", &[]), &[1], MEMORY, Wanted::NoWorse);
+        add("four-64kb-0", "micro", &micro("four-64kb-0"), &[16], MEMORY, Wanted::NoWorse);
+        add("one-handler", "micro", &micro("one-whole-0"), &[1], MEMORY, Wanted::NoWorse);
         add("fits-memory", "micro", &fits, &[16], MEMORY, Wanted::NoWorse);
         // Two streams a handler, each with a depth of about 0.5 MB: from a third of the memory to
         // six times as much.
@@ -102,7 +97,7 @@ impl Plan {
             device: "ibm-10k",
             speed: 2.0,
             disk: None,
-            folders: vec![("micro", Description::new("one-whole-0", files.into())), ("index", search)],
+            folders: vec![("micro", Description::new("one-whole-0", "files=500,bytes=4M")), ("index", search)],
             seconds: (4.0, 10.0),
             profile: 10,
             verify: false,
@@ -111,10 +106,8 @@ impl Plan {
     }
 
     pub(super) fn smoke() -> Plan {
-        let files = [("files", "8"), ("bytes", "512k"), ("tasks", "20000")];
-        let micro = Description::new("two-rand-0", files.into());
-        let index = [("mapping", "100000"), ("index", "8000000"), ("tasks", "20000"), ("longest", "100000")];
-        let search = Description::new("index-search", index.into());
+        let micro = Description::new("two-rand-0", "files=8,bytes=512k,tasks=20000");
+        let search = Description::new("index-search", "mapping=100000,index=8000000,tasks=20000,longest=100000");
         let point = |name, folder, workload: &Description| Point {
             name,
             folder,

@@ -9,7 +9,8 @@ use std::io::{BufRead, stdin};
 use std::path::PathBuf;
 
 use forebay_play::{Content, Folder, Play};
-use forebay_trace::{Span, Workload, generate};
+use forebay_trace::generate::{self, Given};
+use forebay_trace::{Span, Workload};
 use serde::{Deserialize, Serialize};
 
 /// The length of the trial, in seconds.
@@ -22,18 +23,17 @@ pub(super) const SEED: u64 = 1;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Description {
     kind: String,
-    parameters: Vec<(String, String)>,
+    /// A list such as `files=500,bytes=4M`.
+    parameters: String,
 }
 
 impl Description {
-    pub(super) fn new(kind: &str, parameters: Vec<(&str, &str)>) -> Description {
-        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        Description { kind: kind.to_owned(), parameters: parameters.into_iter().map(owned).collect() }
+    pub(super) fn new(kind: &str, parameters: &str) -> Description {
+        Description { kind: kind.to_owned(), parameters: parameters.to_owned() }
     }
 
     pub(super) fn load(&self) -> anyhow::Result<Workload> {
-        let parameters: Vec<(&str, &str)> = self.parameters.iter().map(|(name, value)| (&**name, &**value)).collect();
-        Ok(Workload::load(&mut generate::named(&self.kind, &parameters, SEED)?)?)
+        Ok(Workload::load(&mut generate::named(&self.kind, &Given::list(&self.parameters)?, SEED)?)?)
     }
 }
 

@@ -40,8 +40,16 @@ pub(super) struct Phase {
     pub(super) seconds: f64,
     /// The speed of all devices as a multiple of their models'.
     pub(super) speed: f64,
-    /// A slow device, and the factor by which it is slower than its model.
-    pub(super) slow: Option<(usize, f64)>,
+    pub(super) slow: Option<Slow>,
+}
+
+/// A slow store.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slow {
+    /// Its number.
+    pub(super) store: usize,
+    /// The factor by which it is slower than its model.
+    pub(super) factor: f64,
 }
 
 /// The result of a stretch. Seconds are the devices'.
@@ -184,7 +192,7 @@ impl Live {
 
     fn pace(&self, phase: &Phase) {
         for (store, pace) in self.paces.iter().enumerate() {
-            let factor = phase.slow.filter(|slow| slow.0 == store).map_or(1.0, |slow| slow.1);
+            let factor = phase.slow.filter(|slow| slow.store == store).map_or(1.0, |slow| slow.factor);
             pace.slow_down(factor / phase.speed);
         }
     }

@@ -21,7 +21,8 @@ use forebay_source::RemoteSource;
 use forebay_source::local::LocalSource;
 use forebay_source::object::StoreOptions;
 use forebay_source::paced::PacedSource;
-use forebay_trace::{Span, Workload, generate};
+use forebay_trace::generate::{self, Given};
+use forebay_trace::{Span, Workload};
 
 use super::scene::{Scene, tree};
 use super::{Plan, median, quicker, ratio};
@@ -96,8 +97,8 @@ fn once(
 pub(super) fn run(plan: &Plan) -> anyhow::Result<Vec<Row>> {
     let mut seen = MODES.map(|_| Vec::new());
     for seed in 1..=plan.rounds {
-        let parameters = [("requests", &*requests(plan).to_string()), ("scale", SCALE)];
-        let workload = Workload::load(&mut generate::named(WORKLOAD, &parameters, seed)?)?;
+        let parameters = format!("requests={},scale={SCALE}", requests(plan));
+        let workload = Workload::load(&mut generate::named(WORKLOAD, &Given::list(&parameters)?, seed)?)?;
         let folder = tempfile::tempdir()?;
         lay(&workload, folder.path(), Content::Zeros, &|_, _| false)?;
         for ((name, labels), all) in MODES.into_iter().zip(&mut seen) {

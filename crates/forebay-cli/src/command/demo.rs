@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::options::Demo;
-use crate::table::{Side, Table};
+use crate::table::{Column, Table};
 use crate::{bars, output, progress};
 
 /// The disk of the papers (CP §2).
@@ -114,11 +114,11 @@ fn data_set(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 fn picture(records: &[Record]) -> String {
     let most = records.iter().flat_map(|r| [r.throughput_mb_s, r.optimum_mb_s]).fold(0.0, f64::max);
     let mut table = Table::new([
-        ("handlers", Side::Right),
-        ("policy", Side::Left),
-        ("MB/s", Side::Right),
-        ("of optimum", Side::Right),
-        ("", Side::Left),
+        Column::right("handlers"),
+        Column::left("policy"),
+        Column::right("MB/s"),
+        Column::right("of optimum"),
+        Column::left(""),
     ]);
     let mut group = None;
     for record in records {

@@ -16,7 +16,7 @@ mod repro;
 mod repro;
 mod run;
 mod serve;
-mod sim;
+pub(crate) mod sim;
 mod stats;
 mod stripe;
 mod trace;

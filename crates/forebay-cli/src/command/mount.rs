@@ -6,6 +6,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use forebay_core::DeviceCost;
 use forebay_fuse::MountOptions;
@@ -31,6 +32,9 @@ pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
         return daemon::start();
     }
     let (served, signals) = start(options, sources, point)?;
+    if options.attached {
+        attached().map_err(|error| Failure::run(format!("cannot watch standard input: {error}")))?;
+    }
     let line = format!("ready: {} at {}\n", served.what, point.display());
     if !options.detached {
         output::print(&line)?;
@@ -39,6 +43,23 @@ pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
         return Err(Failure::run(format!("cannot go into the background: {error}")));
     }
     serve(served, signals)
+}
+
+/// Unmounts once standard input ends, which it does however the program ends that holds the other
+/// end. As long as the mount is busy, this is tried again.
+fn attached() -> std::io::Result<()> {
+    const AGAIN: Duration = Duration::from_secs(1);
+    let thread = std::thread::Builder::new().name("forebay-attached".into()).spawn(|| {
+        // Whatever is sent here has no meaning, and an error is an end as well.
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        loop {
+            if let Err(error) = signal_hook::low_level::raise(SIGTERM) {
+                log::error!("cannot unmount: {error}");
+            }
+            std::thread::sleep(AGAIN);
+        }
+    });
+    thread.map(drop)
 }
 
 /// The sources, and the mount point, which comes last.

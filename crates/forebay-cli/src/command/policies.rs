@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::options::Policies;
 use crate::output;
-use crate::table::{Side, Table};
+use crate::table::{Column, Table};
 
 /// A policy, as `--json` has it.
 #[derive(Serialize)]
@@ -35,19 +35,25 @@ pub(crate) fn run(options: &Policies) -> Result<(), Failure> {
     if options.json {
         return output::json(&entries().map(record).collect::<Vec<_>>());
     }
-    let left = Side::Left;
-    let mut table = Table::new([("policy", left), ("axis", left), ("what it does", left), ("paper", left)]);
+    let mut table =
+        Table::new([Column::left("policy"), Column::left("axis"), Column::left("what it does"), Column::left("paper")]);
     for entry in entries() {
         table.row([entry.name, entry.axis, entry.line, entry.paper].map(str::to_owned));
     }
-    let columns = [("option", left), ("values", left), ("default", left), ("of", left), ("what it does", left)];
+    let columns = [
+        Column::left("option"),
+        Column::left("values"),
+        Column::left("default"),
+        Column::left("of"),
+        Column::left("what it does"),
+    ];
     let mut choices = Table::new(columns);
     for choice in CHOICES {
         for (default, of) in defaults(choice) {
             choices.row([choice.name.into(), choice.values.into(), default, of.join(", "), choice.line.into()]);
         }
     }
-    let mut parts = Table::new([("part of auto", left), ("what it does", left)]);
+    let mut parts = Table::new([Column::left("part of auto"), Column::left("what it does")]);
     PARTS.iter().for_each(|part| parts.row([part.name, part.line].map(str::to_owned)));
     output::print(&format!(
         "{table}\nOne of each axis makes a policy: competitive+lru, competitive+lazy-clock, eager+arc.\n\n{choices}\nOptions follow the \

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::size::about;
-use crate::table::{Side, Table};
+use crate::table::{Column, Table};
 use crate::{options, output, progress};
 
 /// The width of the picture, in characters.
@@ -110,7 +110,7 @@ fn device_below(path: &Path) -> Option<String> {
 /// The main figures, then the curves.
 fn picture(heading: &str, profile: &Profile) -> String {
     let record = record(profile);
-    let mut table = Table::new([(heading, Side::Left), ("", Side::Right)]);
+    let mut table = Table::new([Column::left(heading), Column::right("")]);
     let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
     let (switch, place) = if record.capacity_bytes > 0 {
         row("size", about(record.capacity_bytes));

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::options::Stats;
 use crate::output;
 use crate::size::{about, count};
-use crate::table::{Side, Table, WIDTH, folded};
+use crate::table::{Column, Table, WIDTH, folded};
 use contexts::Context;
 use streams::Stream;
 
@@ -196,22 +196,21 @@ impl Counters {
     }
 
     fn device_table(&self) -> String {
-        let right = Side::Right;
         let mut table = Table::new([
-            ("device", Side::Left),
-            ("hits", right),
-            ("misses", right),
-            ("late", right),
-            ("wasted", right),
-            ("fetched", right),
+            Column::left("device"),
+            Column::right("hits"),
+            Column::right("misses"),
+            Column::right("late"),
+            Column::right("wasted"),
+            Column::right("fetched"),
         ]);
         let mut costs = Table::new([
-            ("device", Side::Left),
-            ("depth", right),
-            ("switch", right),
-            ("transfer", right),
-            ("in flight", right),
-            ("lead time", right),
+            Column::left("device"),
+            Column::right("depth"),
+            Column::right("switch"),
+            Column::right("transfer"),
+            Column::right("in flight"),
+            Column::right("lead time"),
         ]);
         for device in &self.devices {
             let counts = &device.counts;
@@ -245,14 +244,13 @@ impl Counters {
 
     /// An empty text, unless the policy has partitions.
     fn partition_table(&self) -> String {
-        let right = Side::Right;
         let mut table = Table::new([
-            ("partition", Side::Left),
-            ("shall have", right),
-            ("has", right),
-            ("waited for", right),
-            ("of the mean", right),
-            ("", Side::Left),
+            Column::left("partition"),
+            Column::right("shall have"),
+            Column::right("has"),
+            Column::right("waited for"),
+            Column::right("of the mean"),
+            Column::left(""),
         ]);
         let epochs = self.epochs.unwrap_or(0);
         for device in &self.devices {
@@ -296,7 +294,7 @@ impl Counts {
     fn table(&self) -> Table {
         let reads = self.hits + self.misses + self.joined + self.late;
         let ahead = self.used + self.late + self.wasted + self.called_off;
-        let mut table = Table::new([("", Side::Left), ("blocks", Side::Right), ("", Side::Right), ("", Side::Left)]);
+        let mut table = Table::new([Column::left(""), Column::right("blocks"), Column::right(""), Column::left("")]);
         let mut row = |name: &str, number: u64, share: String, of: &str| {
             table.row([name.to_owned(), count(number), share, of.to_owned()]);
         };

@@ -68,6 +68,7 @@ impl Explain {
             At::After(period) => Some(Span::Time(period)),
         };
         Sim {
+            given: None,
             trace: self.what,
             policy: vec![self.policy.to_string()],
             memory: vec![self.memory],

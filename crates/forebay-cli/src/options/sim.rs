@@ -13,6 +13,7 @@ use super::trace::Reading;
 use super::{Report, labels};
 use crate::period::Period;
 use crate::size::Size;
+use crate::traces::MemoryTrace;
 
 /// The heading of the options that need a device.
 const TIME: &str = "Options with time";
@@ -26,6 +27,10 @@ pub(crate) struct Sim {
     /// the parameters of `forebay trace generate`. Example: `zipf:objects=1000,requests=100000`
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
+
+    /// The trace itself, if it is in memory; `trace` is only its name then.
+    #[arg(skip)]
+    pub(crate) given: Option<MemoryTrace>,
 
     /// The policies, or all
     ///

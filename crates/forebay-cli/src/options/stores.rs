@@ -1,6 +1,7 @@
 //! How to reach sources that are no folders: the options of every command that reads from object
 //! stores and web servers.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -68,6 +69,21 @@ pub(crate) struct Stores {
     /// off`
     #[arg(long, default_value = "hits", value_parser = labels())]
     pub(crate) source_labels: Labels,
+
+    /// Settings of a program that has Forebay in its process.
+    #[arg(skip)]
+    pub(crate) settings: Settings,
+}
+
+/// Settings of a store by the names of the `object_store` crate. Their values may be secrets, so
+/// they are not shown.
+#[derive(Clone, Default)]
+pub(crate) struct Settings(pub(crate) Vec<(String, String)>);
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
 }
 
 /// A level's labels by their names.
@@ -87,6 +103,7 @@ impl Stores {
             login: self.source_password_file.as_deref().map(Login::of_file).transpose()?,
             authority: self.source_ca.clone(),
             labels: self.source_labels,
+            settings: self.settings.0.clone(),
             patience: self.patience.duration(),
             tell: crate::output::tell,
             ..StoreOptions::default()

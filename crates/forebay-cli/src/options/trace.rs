@@ -221,14 +221,21 @@ pub(crate) struct Parameters(pub(crate) Vec<(&'static str, String)>);
 /// The heading of these options.
 const PARAMETERS: &str = "Options of the kinds";
 
+/// A kind that has a parameter.
+struct User {
+    kind: &'static Kind,
+    parameter: &'static Parameter,
+}
+
 /// The kinds' parameters, those of one name together, in the order of their first appearance.
-fn parameters() -> Vec<(&'static str, Vec<(&'static Kind, &'static Parameter)>)> {
-    let mut named: Vec<(&str, Vec<(&Kind, &Parameter)>)> = Vec::new();
+fn parameters() -> Vec<(&'static str, Vec<User>)> {
+    let mut named: Vec<(&str, Vec<User>)> = Vec::new();
     for kind in kinds() {
         for parameter in kind.parameters {
+            let user = User { kind, parameter };
             match named.iter_mut().find(|(name, _)| *name == parameter.name) {
-                Some((_, users)) => users.push((kind, parameter)),
-                None => named.push((parameter.name, vec![(kind, parameter)])),
+                Some((_, users)) => users.push(user),
+                None => named.push((parameter.name, vec![user])),
             }
         }
     }
@@ -237,9 +244,9 @@ fn parameters() -> Vec<(&'static str, Vec<(&'static Kind, &'static Parameter)>)>
 
 /// The meaning of a parameter, by the kinds that have it; kinds with the same meaning stand
 /// together.
-fn meaning(users: &[(&Kind, &Parameter)]) -> String {
+fn meaning(users: &[User]) -> String {
     let mut meanings: Vec<(String, Vec<&str>)> = Vec::new();
-    for (kind, parameter) in users {
+    for User { kind, parameter } in users {
         let meaning = format!("{} (default {})", parameter.what, parameter.default);
         match meanings.iter_mut().find(|(known, _)| *known == meaning) {
             Some((_, kinds)) => kinds.push(kind.name),

@@ -9,7 +9,8 @@ use forebay_play::{Content, lay};
 use forebay_testkit::nginx::Nginx;
 use forebay_testkit::process::Signal;
 use forebay_testkit::{mounts, need};
-use forebay_trace::{Workload, generate};
+use forebay_trace::Workload;
+use forebay_trace::generate::{self, Given};
 
 use crate::tools::{get, script};
 use crate::{Mount, run, text};
@@ -20,7 +21,7 @@ fn nginx_hosts_clips() {
         return;
     }
     let (nginx, wrk) = (need!("nginx"), need!("wrk"));
-    let description = [("files", "400"), ("tasks", "3000")];
+    let description = Given::list("files=400,tasks=3000").expect("parameters");
     let mut trace = generate::named("media-clips", &description, 1).expect("a workload");
     let workload = Workload::load(&mut trace).expect("requests");
     let source = tempfile::tempdir().expect("a folder");

@@ -17,10 +17,13 @@
 //!   that the kept blocks change with time. Runs of 32 blocks are drawn, since a scan that hits
 //!   single blocks here and there pays a switch at each. They are drawn anew after as many accesses
 //!   as there are entries (see below).
-//! - A block is admitted if it was missed before, and more recently than the default policy's last
-//!   victim was used, as in LIRS (Jiang and Zhang, SIGMETRICS 2002, §3.1): of the two it comes back
-//!   sooner. If the kept blocks are of no use any more, their victims are old, and any block missed
-//!   twice replaces them. In a loop all kept blocks were used since.
+//! - A block is admitted, if this *learns*, that was missed before, and more recently than the
+//!   default policy's last victim was used, as in LIRS (Jiang and Zhang, SIGMETRICS 2002, §3.1): of
+//!   the two it comes back sooner. If the kept blocks are of no use any more, their victims are
+//!   old, and any block missed twice replaces them. In a loop all kept blocks were used since.
+//!   Where everything is read once a round, but in another order each time, that exchanges kept
+//!   blocks for others that are worth no more, and the one that is due next goes first. So there is
+//!   a view without it as well.
 //!
 //! The times of misses are kept by hash, an entry for each block: a block whose entry another block
 //! takes is forgotten.
@@ -48,6 +51,8 @@ type Moment = u32;
 pub(super) struct Bimodal {
     /// Whether one-shot blocks go, whatever the draw.
     drops: bool,
+    /// Whether a block that comes back soon is admitted whatever the draw.
+    learns: bool,
     /// Whether every frame was used once: until then all new blocks stay.
     filled: bool,
     frames: u32,
@@ -65,6 +70,19 @@ pub(super) struct Bimodal {
     /// The latest draw, and until when it holds.
     draw: u64,
     until: Moment,
+    /// The run of new blocks that is under way.
+    run: Run,
+}
+
+/// New blocks that follow each other share one verdict, up to a run's length: half a file that
+/// stays saves its reader no request.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    /// The block that would go on with it.
+    next: BlockKey,
+    /// How many more blocks it may have.
+    left: u32,
+    admitted: bool,
 }
 
 impl Bimodal {
@@ -73,6 +91,7 @@ impl Bimodal {
         let (used, missed) = (Vec::new(), Vec::new());
         let mut bimodal = Bimodal {
             drops,
+            learns: true,
             filled: false,
             frames: 0,
             queue: 0,
@@ -83,21 +102,23 @@ impl Bimodal {
             victim: 0,
             draw: 0,
             until: 0,
+            run: Run::default(),
         };
         bimodal.resized(frames);
         bimodal
     }
 
     /// The same, in force from its first block on.
-    pub(super) fn begun(frames: u32, drops: bool) -> Bimodal {
+    pub(super) fn begun(frames: u32, drops: bool, learns: bool) -> Bimodal {
         let mut bimodal = Bimodal::new(frames, drops);
-        bimodal.begin();
+        bimodal.begin(learns);
         bimodal
     }
 
     /// New blocks stay or go by this from now on. Uses before that are unknown: each frame counts
     /// as used as many accesses ago as there are frames, and so does the last victim.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin(&mut self, learns: bool) {
+        self.learns = learns;
         self.used.clear();
         self.before = self.now.wrapping_sub(self.frames);
         self.victim = self.before;
@@ -116,8 +137,12 @@ impl Bimodal {
         let at = hash(key.raw()) as usize & (self.missed.len() - 1);
         let (was, when) = core::mem::replace(&mut self.missed[at], (key, self.now));
         let ago = |moment: Moment| self.now.wrapping_sub(moment);
-        let soon = was == key && ago(when) < ago(self.victim);
-        !self.filled || soon || self.drawn(key, random)
+        let soon = self.learns && was == key && ago(when) < ago(self.victim);
+        let goes_on = self.run.left > 0 && self.run.next == key;
+        let admitted = if goes_on { self.run.admitted } else { !self.filled || soon || self.drawn(key, random) };
+        let left = if goes_on { self.run.left - 1 } else { (1 << RUN) - 1 };
+        self.run = Run { next: BlockKey::new(key.file(), key.block().saturating_add(1)), left, admitted };
+        admitted
     }
 
     /// Whether the run of this block is one of those that stay for now.
@@ -223,20 +248,20 @@ mod tests {
         bimodal.set_time(1);
         assert!(bimodal.admits(key(0), &mut random), "there is room");
         bimodal.fill();
-        // Slot 7 is used at 10 and given up at 20; block 1 is missed at 5, 11 and 21, block 2 at 9
-        // and 22.
+        // Slot 7 is used at 10 and given up at 20; block 10 is missed at 5, 11 and 21, block 20 at
+        // 9 and 22.
         let mut missed = |bimodal: &mut Bimodal, block, at| {
             bimodal.set_time(at);
             bimodal.admits(key(block), &mut random)
         };
-        assert!(!missed(&mut bimodal, 1, 5) && !missed(&mut bimodal, 2, 9));
+        assert!(!missed(&mut bimodal, 10, 5) && !missed(&mut bimodal, 20, 9));
         bimodal.set_time(10);
         bimodal.used(7);
-        assert!(missed(&mut bimodal, 1, 11), "no victim was used since time began");
+        assert!(missed(&mut bimodal, 10, 11), "no victim was used since time began");
         bimodal.set_time(20);
         bimodal.given_up(7);
-        assert!(missed(&mut bimodal, 1, 21), "11 is after 10");
-        assert!(!missed(&mut bimodal, 2, 22), "9 is before 10");
+        assert!(missed(&mut bimodal, 10, 21), "11 is after 10");
+        assert!(!missed(&mut bimodal, 20, 22), "9 is before 10");
     }
 
     #[test]
@@ -255,7 +280,7 @@ mod tests {
         missed(&mut bimodal, 950);
         // Other views rule until 1000, and the last use of slot 3 is unknown.
         bimodal.set_time(1000);
-        bimodal.begin();
+        bimodal.begin(true);
         bimodal.set_time(1100);
         bimodal.given_up(3);
         assert!(missed(&mut bimodal, 1110), "950 is after 800");
@@ -289,6 +314,7 @@ mod tests {
         filled: bool,
         draw: u64,
         until: u32,
+        run: Run,
     }
 
     fn take(blocks: &mut Vec<u32>, block: u32) -> bool {
@@ -312,12 +338,19 @@ mod tests {
             let at = hash(key(block).raw()) % u64::from(FRAMES.next_power_of_two());
             let before = self.missed.insert(at, (block, self.now));
             let soon = before.is_some_and(|(was, when)| was == block && when > self.victim);
-            let stays = !self.filled || soon || {
-                if self.now >= self.until {
-                    (self.draw, self.until) = (random.below(u64::MAX), self.now + FRAMES.next_power_of_two());
+            let goes_on = self.run.left > 0 && self.run.next == key(block);
+            let stays = if goes_on {
+                self.run.admitted
+            } else {
+                !self.filled || soon || {
+                    if self.now >= self.until {
+                        (self.draw, self.until) = (random.below(u64::MAX), self.now + FRAMES.next_power_of_two());
+                    }
+                    hash((key(block).raw() / 32) ^ self.draw).is_multiple_of(32)
                 }
-                hash((key(block).raw() / 32) ^ self.draw).is_multiple_of(32)
             };
+            let left = if goes_on { self.run.left - 1 } else { 31 };
+            self.run = Run { next: key(block + 1), left, admitted: stays };
             if self.kept.len() + self.queue.len() < FRAMES as usize {
                 return stays;
             }
@@ -349,12 +382,32 @@ mod tests {
         })
     }
 
+    /// Drawn runs stay whole; without learning no other block stays, however soon it comes back.
+    #[test]
+    fn a_run_has_one_verdict_and_only_drawn_ones_stay_without_learning() {
+        let (mut bimodal, mut random) = (Bimodal::begun(FRAMES, false, false), Random::new(1));
+        bimodal.fill();
+        let mut stay = |bimodal: &mut Bimodal| {
+            let mut runs = [0, 0, 0];
+            for run in 0..2000u32 {
+                let kept = (0..28).filter(|block| bimodal.admits(key(run * 100 + block), &mut random)).count();
+                runs[if kept == 0 { 0 } else { 1 + usize::from(kept < 28) }] += 1;
+            }
+            runs
+        };
+        for round in 1..4 {
+            bimodal.set_time(round * 10);
+            let [_, whole, parts] = stay(&mut bimodal);
+            assert!(parts == 0 && (20..140).contains(&whole), "{whole} runs of 2000 stay, {parts} in part");
+        }
+    }
+
     #[test]
     fn it_is_its_twin() {
         let loops = Loops { most: 0, seed: 1 };
         let (lists, ghosts) = (Segments::<Lru>::lists(1, Some(loops)), Segments::<Lru>::ghosts(FRAMES, 1, true));
         let mut directory: Directory<Hashed> = Directory::new(lists, FRAMES, ghosts);
-        let whole: Box<dyn Placement> = Box::new(Bimodal::begun(FRAMES, false));
+        let whole: Box<dyn Placement> = Box::new(Bimodal::begun(FRAMES, false, true));
         let mut segments = Segments::<Lru>::new(&[FRAMES], Some(loops)).placed_by([whole]);
         let (mut twin, mut random) = (Twin::default(), Random::new(loops.seed));
         let mut hits = 0;

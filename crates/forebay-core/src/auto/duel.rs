@@ -12,10 +12,11 @@
 //! ```text
 //!                      ┌─▶ default policy with partitions, 1/n ──▶ misses ─┐
 //!   references, 1 of n ┼─▶ default policy alone, 1/n ──────────▶ misses ───┼─▶ the view of the segment
-//!                      └─▶ the same, few new blocks stay, 1/n ─▶ misses ───┘
+//!                      ├─▶ the same, few new blocks stay, 1/n ─▶ misses ───┤
+//!                      └─▶ the same, and no others, 1/n ───────▶ misses ───┘
 //! ```
 //!
-//! The third takes part if [`Views::bimodal`] says so. Then the default policy begins, so that
+//! The last two take part if [`Views::bimodal`] says so. Then the default policy begins, so that
 //! nothing is lost before anything is known, and misses count for longer. A database changes
 //! between phases in which different views are better. A change of view moves no blocks, so it
 //! costs up to a cache of misses. The view that is better over a whole round of phases should have
@@ -50,13 +51,16 @@ pub enum View {
     /// Not at all: all are the default policy's, but for one-shot blocks where these are always
     /// dropped ([`Views::drops`]).
     Plain,
-    /// Not at all, and only few new blocks stay.
+    /// Not at all, and only few new blocks stay: some that are drawn, and those that come back
+    /// soon.
     Whole,
+    /// Not at all, and only the few new blocks stay that are drawn.
+    Still,
 }
 
 impl View {
     /// All of them.
-    pub const ALL: [View; 3] = [View::Contexts, View::Plain, View::Whole];
+    pub const ALL: [View; 4] = [View::Contexts, View::Plain, View::Whole, View::Still];
 }
 
 /// Which views take part beside that by contexts and that of the default policy.
@@ -105,7 +109,7 @@ impl Rules {
 
 /// A duel.
 pub struct Duel<R> {
-    /// One for each view, in their order, the last one if it takes part.
+    /// One for each view, in their order, the last two if they take part.
     small: Vec<Small<R>>,
     rules: Rules,
     /// One block of this many is in the sample: those whose hash is below a bound.
@@ -147,6 +151,13 @@ impl Missed {
         self.squares += cost * cost;
     }
 
+    /// [`View::Still`] has to be better by an eighth. Its small cache has had time to find its
+    /// blocks; the segment would keep those that it happens to have, and exchanges few.
+    fn seen_by(self, view: View) -> Missed {
+        let handicap = if view == View::Still { self.cost / 8 } else { 0 };
+        Missed { cost: self.cost + handicap, ..self }
+    }
+
     fn halve(&mut self) {
         self.blocks /= 2;
         self.cost /= 2;
@@ -164,7 +175,10 @@ impl<R: Replacement> Duel<R> {
         let of = |view| match view {
             View::Contexts => Some(Small::new(each, Some(loops), None)),
             View::Plain => Some(Small::new(each, views.drops.then_some(none), None)),
-            View::Whole => views.bimodal.then(|| Small::new(each, Some(none), Some(Bimodal::begun(each, views.drops)))),
+            View::Whole | View::Still => views.bimodal.then(|| {
+                let few = Bimodal::begun(each, views.drops, view == View::Whole);
+                Small::new(each, Some(none), Some(few))
+            }),
         };
         let small = View::ALL.into_iter().filter_map(of).collect();
         let bimodal = views.bimodal.then(|| Bimodal::new(frames, views.drops));
@@ -186,8 +200,8 @@ impl<R: Replacement> Duel<R> {
     /// Changes to the cheapest view, if it is cheaper by two deviations of the difference of two
     /// independent sums. The sums are not independent, so the true deviation is smaller.
     fn decide(&mut self) {
-        let all = || View::ALL.into_iter().zip(&self.small).map(|(view, small)| (view, small.missed));
-        let own = self.small.get(self.view as usize).map_or(Missed::default(), |small| small.missed);
+        let all = || View::ALL.into_iter().zip(&self.small).map(|(view, small)| (view, small.missed.seen_by(view)));
+        let own = self.small.get(self.view as usize).map_or(Missed::default(), |small| small.missed.seen_by(self.view));
         if let Some((view, best)) = all().min_by_key(|(_, missed)| missed.cost)
             && best.cost + (best.squares + own.squares).isqrt() * 2 < own.cost
         {
@@ -205,9 +219,15 @@ impl<R: Replacement> Duel<R> {
         Access { rhythm: Rhythm { size, ..access.rhythm }, ..*access }
     }
 
-    /// The placement of blocks, if the view is [`View::Whole`].
+    /// Whether only few new blocks stay.
+    fn keeps_few(&self) -> bool {
+        matches!(self.view, View::Whole | View::Still)
+    }
+
+    /// The placement of blocks, if only few new ones stay.
     fn whole(&mut self) -> Option<&mut Bimodal> {
-        self.bimodal.as_mut().filter(|_| self.view == View::Whole)
+        let few = self.keeps_few();
+        self.bimodal.as_mut().filter(|_| few)
     }
 }
 
@@ -226,7 +246,7 @@ impl<R: Replacement + Send> Placement for Duel<R> {
     }
 
     fn hears_uses(&self) -> bool {
-        self.view == View::Whole
+        self.keeps_few()
     }
 
     /// Returns whether any of the caches missed it, and so is to be charged.
@@ -247,10 +267,11 @@ impl<R: Replacement + Send> Placement for Duel<R> {
         self.small.iter_mut().filter(|small| small.misses).for_each(|small| small.missed.add(cost));
         let before = self.view;
         self.decide();
+        let learns = self.view == View::Whole;
         if self.view != before
             && let Some(bimodal) = self.whole()
         {
-            bimodal.begin();
+            bimodal.begin(learns);
         }
     }
 
@@ -272,8 +293,8 @@ impl<R: Replacement + Send> Placement for Duel<R> {
     fn of_used(&self, place: Place, how: Use) -> Option<Place> {
         match (self.view, &self.bimodal) {
             (View::Contexts, _) => Some(place),
-            (View::Whole, Some(bimodal)) => bimodal.of_used(place, how),
-            (View::Plain | View::Whole, _) => Some(whole(place, self.drops)),
+            (View::Whole | View::Still, Some(bimodal)) => bimodal.of_used(place, how),
+            (View::Plain | View::Whole | View::Still, _) => Some(whole(place, self.drops)),
         }
     }
 
@@ -296,7 +317,7 @@ impl<R: Replacement + Send> Placement for Duel<R> {
     }
 
     fn waiting(&self) -> u32 {
-        self.bimodal.as_ref().filter(|_| self.view == View::Whole).map_or(0, |bimodal| bimodal.waiting())
+        self.bimodal.as_ref().filter(|_| self.keeps_few()).map_or(0, |bimodal| bimodal.waiting())
     }
 
     fn resized(&mut self, frames: u32) {
@@ -306,13 +327,14 @@ impl<R: Replacement + Send> Placement for Duel<R> {
     }
 
     fn explain(&self) -> Option<explain::Duel> {
-        let [with, without, few] = View::ALL.map(|view| self.cost(view));
+        let [with, without, few, still] = View::ALL.map(|view| self.cost(view));
+        let few = few.zip(still).map(|(few, still)| if self.view == View::Still { still } else { few.min(still) });
         Some(explain::Duel {
             with: with.unwrap_or(0),
             without: without.unwrap_or(0),
             few,
             lost: self.view != View::Contexts,
-            whole: self.view == View::Whole,
+            whole: self.keeps_few(),
         })
     }
 
@@ -348,9 +370,9 @@ impl<R: Replacement> Small<R> {
         let (directory, segments) = (&mut self.directory, &mut self.segments);
         let found = directory.find(key);
         let resident = found.filter(|&slot| !directory.frames.is_ghost(slot));
-        let program = segments.program(0).is_some();
+        let parted = segments.context_parts(0).is_some();
         if let Some(slot) = resident {
-            if !program {
+            if !parted {
                 segments.hit(directory, slot);
             } else if !segments.hit_by(directory, 0, slot, access, access.now) {
                 _ = segments.accessed(directory, 0, key, access);
@@ -360,7 +382,7 @@ impl<R: Replacement> Small<R> {
         }
         _ = segments.accessed(directory, 0, key, access);
         let ghost = found;
-        let class = match program {
+        let class = match parted {
             true => segments.missed_by(directory, 0, key, ghost, access.place, false),
             false => segments.miss(directory, 0, ghost),
         };

@@ -23,6 +23,8 @@
 //! | `company` | a stream alone on a device pays no switch | `tests/all/explain.rs` | one stream and reuse in one memory |
 //! | `near` | free frames cost nothing | `tests/all/near.rs` | files that fit, read at random |
 //! | `gaits` | equal steps go on | `tests/all/gaits.rs` | strides |
+//! | `steps` | mostly equal steps go on (Leap) | `steps.rs` | arrays, strides on stores |
+//! | `sequel` | what followed last time follows again | `sequel.rs` | starts of containers |
 
 mod bimodal;
 pub mod cache;
@@ -31,20 +33,28 @@ pub mod knowledge;
 mod near;
 mod odds;
 mod pieces;
+mod sequel;
+mod steps;
 pub mod worth;
 
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::devices::ALWAYS;
 use crate::files::{File, INITIAL_WINDOW};
 use crate::hint::Usual;
-use crate::seams::{Begun, Miss, Near, Needs, Plan, Prefetcher, Sight};
+use crate::seams::{Begun, Miss, Near, Needs, Plan, Prefetcher, Sight, Visit};
 use crate::stream::Stream;
-use crate::types::{BlockKey, ContextId, DeviceId, StreamId};
+use crate::types::{BlockKey, ContextId, DeviceId, Extent, StreamId};
 
 use knowledge::{Knowledge, Whose};
 use pieces::Outlook;
+use sequel::Sequel;
+use steps::Steps;
+
+/// The most places that are remembered, 24 bytes each; in small caches as many as there are frames.
+const MOST_PLACES: u32 = 1 << 16;
 
 /// The parts of looking ahead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,12 +78,25 @@ pub struct Parts {
     /// For a stream that goes on in equal steps, whether only the blocks that it reads are kept,
     /// and fetched, if gaps take long.
     pub gaits: bool,
+    /// Whether the next steps are fetched of a reader that moves in mostly equal ones.
+    pub steps: bool,
+    /// Whether what followed a place last time is fetched again.
+    pub sequel: bool,
 }
 
 impl Parts {
     /// All of them.
-    pub const ALL: Parts =
-        Parts { whole: true, lengths: true, demand: true, habits: true, company: true, near: true, gaits: true };
+    pub const ALL: Parts = Parts {
+        whole: true,
+        lengths: true,
+        demand: true,
+        habits: true,
+        company: true,
+        near: true,
+        gaits: true,
+        steps: true,
+        sequel: true,
+    };
 }
 
 /// The prefetcher of `auto`.
@@ -84,17 +107,25 @@ pub struct Auto {
     knowledge: Option<Knowledge>,
     /// Where each stream is expected to end, by its place.
     ends: Vec<Option<u32>>,
+    steps: Option<Steps>,
+    sequel: Option<Sequel>,
 }
 
 impl Auto {
     /// For this many streams on this many devices; `by_context` if program contexts are told apart.
-    pub fn new(parts: Parts, streams: u32, devices: usize, by_context: bool) -> Auto {
+    pub fn new(parts: Parts, streams: u32, devices: usize, by_context: bool, frames: u32) -> Auto {
         let knows = parts.whole || parts.lengths || parts.habits;
         let knowledge = knows.then(|| {
             let knowledge = Knowledge::new(streams, devices);
             if by_context && parts.habits { knowledge.by_context() } else { knowledge }
         });
-        Auto { parts, knowledge, ends: vec![None; streams.max(1) as usize] }
+        Auto {
+            parts,
+            knowledge,
+            ends: vec![None; streams.max(1) as usize],
+            steps: parts.steps.then(Steps::new),
+            sequel: parts.sequel.then(|| Sequel::new(frames.clamp(64, MOST_PLACES))),
+        }
     }
 
     /// The knowledge, if the part `habits` goes by it.
@@ -118,6 +149,8 @@ impl Prefetcher for Auto {
             company: self.parts.company,
             near: self.parts.near,
             gaps: self.parts.gaits,
+            // Where one request is served at a time a second one only waits behind it.
+            elsewhere: (self.parts.steps || self.parts.sequel).then_some(2),
             ..Needs::default()
         }
     }
@@ -206,7 +239,7 @@ impl Prefetcher for Auto {
         }
     }
 
-    fn learnt(&self, out: &mut Vec<(ContextId, Usual)>) {
+    fn learnt(&self, out: &mut BTreeMap<ContextId, Usual>) {
         let contexts = self.knowledge.iter().flat_map(Knowledge::contexts);
         out.extend(
             contexts.map(|(context, habits)| (context, habits.usual())).filter(|(_, usual)| *usual != Usual::UNKNOWN),
@@ -223,6 +256,17 @@ impl Prefetcher for Auto {
         (file.gaps.are_left_out() && file.blocks.saturating_sub(file.frames) > free).then_some(gap)
     }
 
+    fn elsewhere(&mut self, visit: &Visit<'_>, next: &mut Vec<Extent>) {
+        if let Some(steps) = &mut self.steps {
+            steps.follow(visit, next);
+        }
+        if let Some(sequel) = &mut self.sequel
+            && next.is_empty()
+        {
+            sequel.follow(visit, next);
+        }
+    }
+
     fn mean_length(&self, device: DeviceId, context: ContextId) -> Option<u32> {
         let knowledge = self.knowledge.as_ref().filter(|_| self.parts.lengths)?;
         knowledge.mean_length(Whose { device, context })
@@ -233,7 +277,10 @@ impl Prefetcher for Auto {
     }
 
     fn footprint(&self) -> usize {
-        self.knowledge.as_ref().map_or(0, Knowledge::footprint) + self.ends.len() * size_of::<Option<u32>>()
+        self.knowledge.as_ref().map_or(0, Knowledge::footprint)
+            + self.ends.len() * size_of::<Option<u32>>()
+            + self.steps.as_ref().map_or(0, Steps::footprint)
+            + self.sequel.as_ref().map_or(0, Sequel::footprint)
     }
 }
 

@@ -9,7 +9,7 @@
 //! by Equal Time Supplies. So T = max(S_p, min(1.5 · T_C, T_ETS)), in several pieces, if need be.
 //!
 //! If memory is too short for S_p and as much again behind it, the blocks ahead of a stream are
-//! divided otherwise ([`Memory`]). The piece gets all but the blocks read until it has come:
+//! divided otherwise ([`Window`]). The piece gets all but the blocks read until it has come:
 //! switches go by pieces, and the distance has only to last for the lead time. The second of two
 //! pieces that are read slowly waits in memory for nothing. And with a total M = Σ pᵢ, streams at
 //! rates Rᵢ need Σ Rᵢ / pᵢ switches a second. That is least where a page more saves each stream as
@@ -95,12 +95,12 @@ pub(super) fn plan(outlook: &Outlook<'_>) -> Plan {
     if sight.stream.is_sparse(sight.competitive_depth) {
         return Plan::NOTHING.because(Reason::Sparse, Reason::Nothing);
     }
-    let memory = Memory::of(&sight.supply, sight.longest_piece, sight.request);
+    let window = Window::of(&sight.supply, sight.longest_piece, sight.request);
     if sight.is_short() && sight.missed.is_none() {
         return Plan::NOTHING.because(Reason::Memory, Reason::Memory);
     }
     let longest =
-        if sight.is_short() { sight.short_piece() } else { memory.longest().min(longest_for_channels(sight)) };
+        if sight.is_short() { sight.short_piece() } else { window.longest().min(longest_for_channels(sight)) };
     let depth = depth(outlook, longest);
     // Pieces that are asked for at once, up to a known end, are not smaller because streams are
     // short.
@@ -129,7 +129,7 @@ pub(super) fn plan(outlook: &Outlook<'_>) -> Plan {
     }
     let remaining = sight.stream.remaining();
     let wanted = piece.saturating_mul(lanes).max(ahead.blocks);
-    let due = remaining < sight.stream.piece.min(memory.distance(piece));
+    let due = remaining < sight.stream.piece.min(window.distance(piece));
     if due || remaining + piece <= wanted {
         let pieces = wanted.saturating_sub(remaining).div_ceil(piece);
         return plan(pieces.clamp(1, lanes.max(ahead.blocks / piece).max(1)));
@@ -140,27 +140,27 @@ pub(super) fn plan(outlook: &Outlook<'_>) -> Plan {
 /// The blocks ahead of a stream when a piece has just come: that piece, and the distance at which
 /// it was due.
 #[derive(Clone, Copy, Debug)]
-struct Memory {
+struct Window {
     /// Both together.
     blocks: u32,
     /// The blocks read until a piece has come; half of all if that is not known.
     soon: u32,
 }
 
-impl Memory {
+impl Window {
     /// For one of the streams of `supply`, if a piece of each may have `even` blocks; its reader
     /// asks for `request` at a time.
-    fn of(supply: &Supply, even: u32, request: u32) -> Memory {
+    fn of(supply: &Supply, even: u32, request: u32) -> Window {
         let Supply { rate, roots, streams, lead_time, .. } = *supply;
         if rate == 0 || roots == 0 {
             // Rates are not known, or not measured.
-            return Memory { blocks: even.saturating_mul(2), soon: even };
+            return Window { blocks: even.saturating_mul(2), soon: even };
         }
         let by_root = u128::from(even) * u128::from(streams) * u128::from(rate.isqrt()) / u128::from(roots);
         let blocks = even.saturating_add(u32::try_from(by_root).unwrap_or(u32::MAX));
         // A read is seen when it is through: the next one needs its blocks, too.
         let soon = irregular(cycle(rate, lead_time)).saturating_add(request);
-        Memory { blocks, soon: soon.min(blocks / 2) }
+        Window { blocks, soon: soon.min(blocks / 2) }
     }
 
     /// The longest piece.
@@ -271,12 +271,12 @@ mod tests {
 
     const EVEN: u32 = 40;
 
-    /// The memory of streams at such rates, in blocks a second, when a piece takes 50 ms.
-    fn memories(rates: &[u64]) -> Vec<Memory> {
+    /// The windows of streams at such rates, in blocks a second, when a piece takes 50 ms.
+    fn windows(rates: &[u64]) -> Vec<Window> {
         let roots = rates.iter().map(|rate| (rate * SCALE).isqrt()).sum();
         let (lead_time, streams) = (50_000_000, rates.len() as u32);
         let supply = |rate: u64| Supply { rate: rate * SCALE, roots, streams, lead_time, ..Supply::default() };
-        rates.iter().map(|&rate| Memory::of(&supply(rate), EVEN, 1)).collect()
+        rates.iter().map(|&rate| Window::of(&supply(rate), EVEN, 1)).collect()
     }
 
     fn switches(rates: &[u64], pieces: impl Iterator<Item = f64>) -> f64 {
@@ -288,13 +288,13 @@ mod tests {
     #[test]
     fn what_is_divided_by_roots_saves_as_many_switches_a_page_everywhere() {
         let rates: Vec<u64> = core::iter::repeat_n(50, 100).chain([10_000]).collect();
-        let memories = memories(&rates);
-        let parts = || memories.iter().map(|memory| f64::from(memory.blocks - EVEN));
+        let windows = windows(&rates);
+        let parts = || windows.iter().map(|window| f64::from(window.blocks - EVEN));
         // Lagrange: R / p² is one number.
         let saved: Vec<f64> = rates.iter().zip(parts()).map(|(&rate, part)| rate as f64 / (part * part)).collect();
         let (least, most) = saved.iter().fold((f64::MAX, 0f64), |(a, b), &s| (a.min(s), b.max(s)));
         assert!(most / least < 1.1, "{least} to {most}");
-        assert_eq!((memories[0].blocks, memories[100].blocks), (75, 541));
+        assert_eq!((windows[0].blocks, windows[100].blocks), (75, 541));
         // No page moved from one to another saves a switch.
         let moved = |from: usize, to: usize| {
             let part = |(at, part)| part - f64::from(u8::from(at == from)) + f64::from(u8::from(at == to));
@@ -304,10 +304,10 @@ mod tests {
         assert!(moved(0, 100) > all * 0.9999 && moved(100, 0) > all * 0.9999);
         // All together have as many as before, with less than twice the switches of either
         // division.
-        let sum: u32 = memories.iter().map(|memory| memory.blocks).sum();
+        let sum: u32 = windows.iter().map(|window| window.blocks).sum();
         assert!((2 * EVEN * 101 - 101..=2 * EVEN * 101).contains(&sum), "{sum}");
         let evenly = switches(&rates, rates.iter().map(|_| f64::from(2 * EVEN)));
-        let shared = switches(&rates, memories.iter().map(|memory| f64::from(memory.blocks)));
+        let shared = switches(&rates, windows.iter().map(|window| f64::from(window.blocks)));
         assert!(shared < 2.0 * evenly && shared < all, "{shared}, {evenly}, {all}");
     }
 
@@ -315,12 +315,12 @@ mod tests {
     /// one more: 72 are left to the piece. A fast one needs as much behind its piece as in it.
     #[test]
     fn a_piece_gets_what_the_distance_can_spare() {
-        let slow = memories(&[100])[0];
+        let slow = windows(&[100])[0];
         assert_eq!((slow.blocks, slow.longest(), slow.distance(72)), (80, 72, 8));
         assert_eq!(slow.distance(30), 50, "what the piece does not take is the distance's");
-        let fast = memories(&[100_000])[0];
+        let fast = windows(&[100_000])[0];
         assert_eq!((fast.longest(), fast.distance(40)), (40, 40));
-        let unknown = Memory::of(&Supply { streams: 3, ..Supply::default() }, EVEN, 1);
+        let unknown = Window::of(&Supply { streams: 3, ..Supply::default() }, EVEN, 1);
         assert_eq!((unknown.longest(), unknown.distance(40)), (40, 40));
     }
 }

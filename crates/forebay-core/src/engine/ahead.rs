@@ -64,10 +64,26 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         };
         self.lookahead.hears_read(id, read, met.missed.is_some() && turn != Turn::Lags);
         let ahead = Ahead { id, file: read.extent.file, access: met.access };
+        self.fetch_planned(ahead, read, met, &followed, plan, out);
+        self.fetch_elsewhere(ahead, read, out);
+        id
+    }
+
+    /// What the plan of a read's stream wants fetched.
+    fn fetch_planned(
+        &mut self,
+        ahead: Ahead,
+        read: &Read,
+        met: Met,
+        followed: &Followed,
+        plan: Option<Plan>,
+        out: &mut Actions,
+    ) {
+        let Followed { id, turn, .. } = *followed;
         if self.load_near(ahead, read, met.missed.filter(|_| turn.may_miss_near()), plan, out) {
-            return id;
+            return;
         }
-        let Some(plan) = plan else { return id };
+        let Some(plan) = plan else { return };
         let from = met.missed.unwrap_or_else(|| self.lookahead.ahead_of(id));
         if R::SORTS && met.missed.is_none() {
             self.memory.renew(self.lookahead.unread(id));
@@ -77,8 +93,24 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         let end = self.fetch_ahead(ahead, from, plan, out);
         self.lookahead.hears_asked(id, from, end);
-        self.lookahead.is_fetched(&followed, end, &plan, read);
-        id
+        self.lookahead.is_fetched(followed, end, &plan, read);
+    }
+
+    /// Has fetched what the read's reader will read next elsewhere, as far as that is known.
+    fn fetch_elsewhere(&mut self, ahead: Ahead, read: &Read, out: &mut Actions) {
+        if self.lookahead.needs().elsewhere.is_none() || self.requests.are_queued() {
+            return;
+        }
+        let mut next = core::mem::take(&mut self.elsewhere);
+        next.clear();
+        self.lookahead.elsewhere(read, &self.memory, &self.storage, &mut next);
+        for &extent in &next {
+            let mut apart = true;
+            if !extent.keys().all(|key| self.fetch_block(key, ahead, &mut apart, out)) {
+                break;
+            }
+        }
+        self.elsewhere = next;
     }
 
     /// Flags the blocks in `runs`, which a read has missed, that end a run of at least the

@@ -92,7 +92,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
 
     fn explained_partition(&self, number: usize) -> Partition {
         let mut parts = Vec::new();
-        self.program(number, &mut parts);
+        self.part_sizes(number, &mut parts);
         let duel = self.memory.segments().duel(number);
         let Some(divider) = self.memory.divider() else {
             let size = self.memory.size();

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::Engine;
+use super::requests::Anew;
 use super::runs::Runs;
 use crate::event::{Action, Actions, CALLED_OFF, Cause};
 use crate::index::Index;
@@ -152,8 +153,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         let stream = if old.is_hint() { StreamId::NONE } else { old.stream };
         let runs = runs.as_slice().iter();
-        let anew: Vec<(IoId, Extent)> =
-            runs.filter_map(|&run| Some((self.start(run, run, stream, old.told, out)?, run))).collect();
+        let anew: Vec<Anew> = runs
+            .filter_map(|&extent| Some(Anew { io: self.start(extent, extent, stream, old.told, out)?, extent }))
+            .collect();
         for &id in waiters {
             self.requests.waits_anew(id, &anew, self.now);
         }

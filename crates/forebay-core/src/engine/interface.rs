@@ -62,7 +62,7 @@ pub trait Core: Send {
     /// Appends how many frames the partitions of program contexts have, if there are any: the
     /// default one, one-shot blocks, each loop. Of a divided cache, those of partition `partition`;
     /// else that is zero.
-    fn program(&self, partition: usize, sizes: &mut Vec<u32>);
+    fn part_sizes(&self, partition: usize, sizes: &mut Vec<u32>);
     /// How the cache is divided among devices, if it is.
     fn divider(&self) -> Option<&dyn Divider>;
     /// Appends handlers whose running and exiting matters, at most so many, in the order of their
@@ -166,9 +166,9 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
         hints.into_iter().collect()
     }
 
-    fn program(&self, partition: usize, sizes: &mut Vec<u32>) {
-        if let Some(program) = self.memory.segments().program(partition) {
-            sizes.extend(program.sizes(self.memory.frames()));
+    fn part_sizes(&self, partition: usize, sizes: &mut Vec<u32>) {
+        if let Some(parts) = self.memory.segments().context_parts(partition) {
+            sizes.extend(parts.sizes(self.memory.frames()));
         }
     }
 

@@ -7,7 +7,7 @@
 mod plan;
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
+use alloc::collections::BTreeMap;
 
 use super::MAX_READ_BYTES;
 use super::memory::Memory;
@@ -316,8 +316,8 @@ impl Lookahead {
     }
 
     /// [`Prefetcher::learnt`].
-    pub(super) fn learnt(&self) -> Vec<(ContextId, crate::hint::Usual)> {
-        let mut learnt = Vec::new();
+    pub(super) fn learnt(&self) -> BTreeMap<ContextId, crate::hint::Usual> {
+        let mut learnt = BTreeMap::new();
         self.prefetcher.learnt(&mut learnt);
         learnt
     }

@@ -23,7 +23,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use self::prefetch_cache::PrefetchCache;
-use super::{Programs, Referenced, Setup};
+use super::{ContextSeat, Referenced, Setup};
 use crate::directory::{Directory, Released, Spared};
 use crate::frames::{FETCHING, FREE, Frames, Slot, UNREAD, flag};
 use crate::hint::Hint;
@@ -67,15 +67,15 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         setup: &Setup,
         reclaimer: Option<Box<dyn Reclaimer>>,
         divider: Option<Box<dyn Divider>>,
-        programs: Option<Programs>,
+        contexts: Option<ContextSeat>,
     ) -> Memory<R, I> {
         let frames = setup.frames;
         let sizes: Vec<u32> = divider
             .as_ref()
             .map_or_else(|| vec![frames], |divider| divider.shares().iter().map(|share| share.size).collect());
-        let loops = programs.as_ref().map(|programs| programs.loops);
+        let loops = contexts.as_ref().map(|contexts| contexts.loops);
         let (callers, placements) =
-            programs.map_or((None, Vec::new()), |programs| (Some(programs.callers), programs.placements));
+            contexts.map_or((None, Vec::new()), |contexts| (Some(contexts.callers), contexts.placements));
         Memory {
             directory: Directory::new(
                 Segments::<R>::lists(sizes.len(), loops),

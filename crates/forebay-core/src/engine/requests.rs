@@ -21,6 +21,13 @@ pub(super) struct Requests {
     label: Option<(ReadId, Label)>,
 }
 
+/// A fetch that was issued again, after another one had failed.
+#[derive(Clone, Copy)]
+pub(super) struct Anew {
+    pub(super) io: IoId,
+    pub(super) extent: Extent,
+}
+
 impl Requests {
     /// The level above says this of a read that comes next.
     pub(super) fn labels(&mut self, read: ReadId, label: Label) {
@@ -120,10 +127,10 @@ impl Requests {
     }
 
     /// A read that holds frames waits for those of the fetches `anew` that bring a block of it.
-    pub(super) fn waits_anew(&mut self, read: ReadId, anew: &[(IoId, Extent)], at: Instant) {
+    pub(super) fn waits_anew(&mut self, read: ReadId, anew: &[Anew], at: Instant) {
         let Some(extent) = self.read(read).filter(|read| read.admitted).map(|read| read.extent) else { return };
-        for &(io, _) in anew.iter().filter(|(_, run)| overlap(*run, extent)) {
-            self.waits_for(read, io, at);
+        for fetch in anew.iter().filter(|fetch| overlap(fetch.extent, extent)) {
+            self.waits_for(read, fetch.io, at);
         }
     }
 

@@ -79,18 +79,18 @@ pub struct Seats {
     /// The choice of the device that gives a frame, if the cache is divided among devices.
     pub divider: Option<Box<dyn Divider>>,
     /// Whether contexts have partitions.
-    pub programs: Option<Programs>,
+    pub contexts: Option<ContextSeat>,
 }
 
 impl Seats {
     /// A prefetcher, and nobody else.
     pub fn of(prefetcher: Box<dyn Prefetcher>) -> Seats {
-        Seats { prefetcher, reclaimer: None, divider: None, programs: None }
+        Seats { prefetcher, reclaimer: None, divider: None, contexts: None }
     }
 }
 
 /// Program contexts whose loops have partitions.
-pub struct Programs {
+pub struct ContextSeat {
     /// The callers, and where their blocks go.
     pub callers: Callers,
     /// The loops of each partition of the cache.

@@ -181,11 +181,11 @@ impl Storage {
         let device = &self.devices[file.device_of(block).index()];
         let place = file.place(block, self.block_bytes).unwrap_or(0);
         // A piece of a striped file is a part of it for each of its devices.
-        self.worth_a_switch(device, place, file.stripe.map_or(1, |stripe| stripe.devices))
+        self.competitive_depth_at(device, place, file.stripe.map_or(1, |stripe| stripe.devices))
     }
 
     /// The same at a place of a device, of a file that lies on so many.
-    fn worth_a_switch(&self, device: &Device, place: u64, parts: u16) -> u32 {
+    fn competitive_depth_at(&self, device: &Device, place: u64, parts: u16) -> u32 {
         let depth = device.cost.competitive_depth(device.seek_distance, place).saturating_mul(parts.into());
         ((depth.min(u64::from(MAX_PIECE_BYTES)) / u64::from(self.block_bytes)) as u32).max(1)
     }
@@ -193,7 +193,7 @@ impl Storage {
     /// On the device where it is worth most, a switch is worth so many blocks; and how many
     /// requests that device serves at once.
     pub(super) fn deepest(&self) -> Option<(u32, u32)> {
-        self.devices.iter().map(|device| (self.worth_a_switch(device, 0, 1), device.cost.channels)).max()
+        self.devices.iter().map(|device| (self.competitive_depth_at(device, 0, 1), device.cost.channels)).max()
     }
 
     /// A frame is being filled with a block from now on.

@@ -3,12 +3,13 @@
 //!
 //! [`Segments`] has one instance of a replacement policy a partition, whatever policy that is: the
 //! framework that SAC §7 wishes for. A [`Divider`](crate::seams::Divider) says how large each is,
-//! and which one gives up a frame. [`Program`](crate::papers::amp::Program) divides a segment among
-//! the looping contexts and the policy, if a [`Placement`](crate::seams::Placement) does not object
-//! (`parted`). [`Callers`] remember the last answer of [`Contexts`](crate::seams::Contexts).
+//! and which one gives up a frame. [`ContextParts`](crate::papers::amp::ContextParts) divides a
+//! segment among the looping contexts and the policy, if a
+//! [`Placement`](crate::seams::Placement) does not object (`parted`). [`Callers`] remember the last
+//! answer of [`Contexts`](crate::seams::Contexts).
 //!
-//! Callers and programs are part of every hit. So both are known here by their types, and the parts
-//! that may differ are behind seams that are not asked on most hits.
+//! Every hit goes through callers, and through the parts for contexts. So both are known here by
+//! their types. Whatever may differ is behind seams that are not asked on most hits.
 
 mod callers;
 mod parted;

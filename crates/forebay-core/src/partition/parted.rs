@@ -7,14 +7,14 @@ use crate::directory::Directory;
 use crate::explain::Duel;
 use crate::frames::{FREE, Frames, Slot};
 use crate::index::Index;
-use crate::papers::amp::Program;
+use crate::papers::amp::ContextParts;
 use crate::replacement::{Class, Replacement};
 use crate::seams::{Access, Place, Placement, Use};
 use crate::types::BlockKey;
 
 /// The parts of a segment.
 pub(super) struct Parted {
-    program: Program,
+    parts: ContextParts,
     placement: Option<Box<dyn Placement>>,
     /// Whether blocks of loops go to their parts for now, as the placement says.
     has_loops: bool,
@@ -24,8 +24,8 @@ pub(super) struct Parted {
 
 impl Parted {
     /// Blocks go where their contexts say.
-    pub(super) fn new(program: Program) -> Parted {
-        Parted { program, placement: None, has_loops: true, hears_uses: false }
+    pub(super) fn new(parts: ContextParts) -> Parted {
+        Parted { parts, placement: None, has_loops: true, hears_uses: false }
     }
 
     /// Blocks go where the placement says.
@@ -40,12 +40,12 @@ impl Parted {
         self.hears_uses = placement.hears_uses();
         if placement.has_loops() != self.has_loops {
             self.has_loops = !self.has_loops;
-            self.program.forgets_coupons();
+            self.parts.forgets_coupons();
         }
     }
 
-    pub(super) fn program(&self) -> &Program {
-        &self.program
+    pub(super) fn parts(&self) -> &ContextParts {
+        &self.parts
     }
 
     /// A block is accessed, which may be in the placement's sample. Returns whether the placement
@@ -59,12 +59,12 @@ impl Parted {
     ) -> bool {
         let mut charged = false;
         if let Some(placement) = &mut self.placement {
-            let (frames, program) = (&directory.frames, &self.program);
-            let held = || program.sizes(frames).sum::<u32>() + frames.len(FREE);
+            let (frames, parts) = (&directory.frames, &self.parts);
+            let held = || parts.sizes(frames).sum::<u32>() + frames.len(FREE);
             charged = sampled && placement.heard(key, access, &held);
             placement.set_time(access.now);
         }
-        self.program.accessed(directory, access);
+        self.parts.accessed(directory, access);
         charged
     }
 
@@ -75,7 +75,7 @@ impl Parted {
         }
     }
 
-    /// [`Program::hit`].
+    /// [`ContextParts::hit`].
     #[inline(always)]
     pub(super) fn hit<R: Replacement, I: Index>(
         &mut self,
@@ -87,10 +87,10 @@ impl Parted {
     ) -> bool {
         let hit = match access.place {
             Place::Loop(number) if self.has_loops => {
-                self.program.hit_in_loop(directory, slot, number, &access.rhythm, now)
+                self.parts.hit_in_loop(directory, slot, number, &access.rhythm, now)
             }
             // Where loops have no parts the default policy has their blocks.
-            Place::Default | Place::Loop(_) => self.program.hit(policy, directory, slot, now),
+            Place::Default | Place::Loop(_) => self.parts.hit(policy, directory, slot, now),
             Place::Dropped => false,
         };
         if hit && self.hears_uses {
@@ -107,7 +107,7 @@ impl Parted {
         }
     }
 
-    /// [`Program::referred`].
+    /// [`ContextParts::referred`].
     pub(super) fn referred<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
@@ -117,8 +117,8 @@ impl Parted {
         how: Use,
     ) {
         self.comes(slot);
-        let place = self.of_used(place, how).unwrap_or_else(|| self.program.place(&directory.frames, slot));
-        self.program.referred(policy, directory, slot, place, how);
+        let place = self.of_used(place, how).unwrap_or_else(|| self.parts.place(&directory.frames, slot));
+        self.parts.referred(policy, directory, slot, place, how);
     }
 
     /// Where a used block goes, or `None` if it stays.
@@ -136,12 +136,12 @@ impl Parted {
     /// Where a new block goes.
     fn of_new(&mut self, key: BlockKey, place: Place) -> Place {
         match &mut self.placement {
-            Some(placement) => placement.of_new(key, place, self.program.random()),
+            Some(placement) => placement.of_new(key, place, self.parts.random()),
             None => place,
         }
     }
 
-    /// [`Program::missed`].
+    /// [`ContextParts::missed`].
     pub(super) fn missed<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
@@ -152,10 +152,10 @@ impl Parted {
         ahead: bool,
     ) -> Class {
         let place = self.of_new(key, place);
-        self.program.missed(policy, directory, ghost, place, ahead)
+        self.parts.missed(policy, directory, ghost, place, ahead)
     }
 
-    /// [`Program::recalls`].
+    /// [`ContextParts::recalls`].
     pub(super) fn recalls<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
@@ -165,15 +165,15 @@ impl Parted {
         place: Place,
     ) -> Class {
         let place = self.of_new(key, place);
-        self.program.recalls(policy, directory, ghost, place)
+        self.parts.recalls(policy, directory, ghost, place)
     }
 
-    /// [`Program::class_for`].
+    /// [`ContextParts::class_for`].
     pub(super) fn class_for(&self, old: Class, place: Place) -> Class {
-        self.of_used(place, Use::First).map_or(old, |place| self.program.class_for(old, place))
+        self.of_used(place, Use::First).map_or(old, |place| self.parts.class_for(old, place))
     }
 
-    /// [`Program::victim`].
+    /// [`ContextParts::victim`].
     pub(super) fn victim<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
@@ -183,14 +183,14 @@ impl Parted {
         if let Some(placement) = &mut self.placement {
             placement.fill();
         }
-        let victim = self.program.victim(policy, directory, class, self.waiting())?;
+        let victim = self.parts.victim(policy, directory, class, self.waiting())?;
         if let Some(placement) = self.placement.as_mut().filter(|_| victim.default) {
             placement.given_up(victim.slot);
         }
         Some(victim.slot)
     }
 
-    /// [`Program::insert`].
+    /// [`ContextParts::insert`].
     pub(super) fn insert<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
@@ -199,10 +199,10 @@ impl Parted {
         class: Class,
     ) {
         self.comes(slot);
-        self.program.insert(policy, directory, slot, class);
+        self.parts.insert(policy, directory, slot, class);
     }
 
-    /// [`Program::give_up`].
+    /// [`ContextParts::give_up`].
     pub(super) fn give_up<R: Replacement, I: Index>(
         &mut self,
         policy: &mut R,
@@ -210,24 +210,24 @@ impl Parted {
         slot: Slot,
         class: Class,
     ) {
-        self.program.give_up(policy, directory, slot, class);
+        self.parts.give_up(policy, directory, slot, class);
     }
 
     /// The segment is to have this many frames from now on.
     pub(super) fn resize(&mut self, frames: u32) {
-        self.program.resize(frames);
+        self.parts.resize(frames);
         if let Some(placement) = &mut self.placement {
             placement.resized(frames);
         }
     }
 
     pub(super) fn has_nothing_ahead(&mut self) {
-        self.program.has_nothing_ahead();
+        self.parts.has_nothing_ahead();
     }
 
     /// How many dropped blocks are as good as free.
     pub(super) fn done_with(&self, frames: &Frames) -> u32 {
-        self.program.dropped_frames(frames).saturating_sub(self.waiting())
+        self.parts.dropped_frames(frames).saturating_sub(self.waiting())
     }
 
     fn waiting(&self) -> u32 {
@@ -240,7 +240,7 @@ impl Parted {
 
     /// The bytes beside the slab.
     pub(super) fn footprint(&self) -> usize {
-        size_of::<Parted>() + self.program.footprint() - size_of::<Program>()
+        size_of::<Parted>() + self.parts.footprint() - size_of::<ContextParts>()
             + self.placement.as_ref().map_or(0, |placement| placement.footprint())
     }
 }

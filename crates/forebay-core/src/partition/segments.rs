@@ -2,7 +2,7 @@
 //! partitions of program contexts, if they have any.
 //!
 //! ```text
-//!   lists of the slab   FREE … │ segment 0 │ segment 1 │ … │ program 0 │ program 1 │ …
+//!   lists of the slab   FREE … │ segment 0 │ segment 1 │ … │ parts of 0 │ parts of 1 │ …
 //! ```
 
 use alloc::boxed::Box;
@@ -13,7 +13,7 @@ use crate::directory::Directory;
 use crate::explain::Duel;
 use crate::frames::{FIRST_POLICY_LIST, FREE, Frames, Slot};
 use crate::index::Index;
-use crate::papers::amp::Program;
+use crate::papers::amp::ContextParts;
 use crate::random::hash;
 use crate::replacement::{CLASS, Class, Replacement};
 use crate::seams::{Access, Loops, Place, Placement, Use};
@@ -34,14 +34,14 @@ impl<R: Replacement> Segments<R> {
     /// The most partitions for which the slab has lists, if need be without loops in them.
     /// `contexts` says whether contexts have partitions in each of them.
     pub fn most(contexts: bool) -> usize {
-        let own = if contexts { Program::lists(0) } else { 0 };
+        let own = if contexts { ContextParts::lists(0) } else { 0 };
         usize::from((u8::MAX - FIRST_POLICY_LIST) / (R::LISTS + own))
     }
 
     /// As many loops as there are lists for in each of this many partitions.
     pub fn fitting(loops: Loops, partitions: usize) -> Loops {
         let each = usize::from(u8::MAX - FIRST_POLICY_LIST) / partitions.max(1);
-        let room = each.saturating_sub(usize::from(R::LISTS + Program::lists(0)));
+        let room = each.saturating_sub(usize::from(R::LISTS + ContextParts::lists(0)));
         Loops { most: loops.most.min(u8::try_from(room).unwrap_or(u8::MAX)), ..loops }
     }
 
@@ -49,16 +49,16 @@ impl<R: Replacement> Segments<R> {
     pub fn new(sizes: &[u32], loops: Option<Loops>) -> Segments<R> {
         let sizes = &sizes[..sizes.len().min(Self::most(loops.is_some()))];
         let first = |number: usize| FIRST_POLICY_LIST + number as u8 * R::LISTS;
-        let own = |number: usize| first(sizes.len()) + number as u8 * program_lists(loops);
+        let own = |number: usize| first(sizes.len()) + number as u8 * context_lists(loops);
         let segments = sizes.iter().enumerate().map(|(number, &size)| R::new(first(number), size.max(1)));
         let parted = |(number, &size): (usize, &u32)| {
-            Some(Parted::new(Program::new::<R>(loops?, first(number), own(number), size.max(1))))
+            Some(Parted::new(ContextParts::new::<R>(loops?, first(number), own(number), size.max(1))))
         };
         Segments {
             segments: segments.collect(),
             parted: sizes.iter().enumerate().filter_map(parted).collect(),
             sampled: 0,
-            each: program_lists(loops).into(),
+            each: context_lists(loops).into(),
         }
     }
 
@@ -75,12 +75,12 @@ impl<R: Replacement> Segments<R> {
     /// The lists of a slab with this many partitions.
     pub fn lists(partitions: usize, loops: Option<Loops>) -> u8 {
         let partitions = partitions.min(Self::most(loops.is_some())) as u8;
-        FIRST_POLICY_LIST + (R::LISTS + program_lists(loops)) * partitions
+        FIRST_POLICY_LIST + (R::LISTS + context_lists(loops)) * partitions
     }
 
     /// The ghosts of a slab of `frames` with this many partitions: each may round up.
     pub fn ghosts(frames: u32, partitions: usize, contexts: bool) -> u32 {
-        let ghosts = if contexts { Program::ghosts::<R>(frames) } else { R::ghosts(frames) };
+        let ghosts = if contexts { ContextParts::ghosts::<R>(frames) } else { R::ghosts(frames) };
         if ghosts == 0 || partitions < 2 { ghosts } else { ghosts + partitions as u32 }
     }
 
@@ -140,7 +140,7 @@ impl<R: Replacement> Segments<R> {
     }
 
     /// [`accessed`](Self::accessed), and [`referred_by`](Self::referred_by) with [`Use::Hit`], of a
-    /// block that is in no sample, if [`Program::hit`] does it.
+    /// block that is in no sample, if [`ContextParts::hit`] does it.
     #[inline(always)]
     pub fn hit_by<I: Index>(
         &mut self,
@@ -213,7 +213,7 @@ impl<R: Replacement> Segments<R> {
 
     /// [`Replacement::comes_back`], of a frame of `partition` that is about to be inserted.
     pub fn comes_back<I: Index>(&mut self, directory: &Directory<I>, partition: usize, class: Class) {
-        let its = self.parted.is_empty() || Program::is_default(class);
+        let its = self.parted.is_empty() || ContextParts::is_default(class);
         if let Some(segment) = self.segments.get_mut(partition).filter(|_| its) {
             segment.comes_back(directory, class & CLASS);
         }
@@ -313,9 +313,9 @@ impl<R: Replacement> Segments<R> {
         self.parted.get(partition)?.explain()
     }
 
-    /// The program contexts of a partition, if they have any of their own.
-    pub fn program(&self, partition: usize) -> Option<&Program> {
-        self.parted.get(partition).map(Parted::program)
+    /// The parts for program contexts in a partition, if there are any.
+    pub fn context_parts(&self, partition: usize) -> Option<&ContextParts> {
+        self.parted.get(partition).map(Parted::parts)
     }
 
     /// Frames that no block needs, where contexts have partitions: free ones and dropped ones.
@@ -333,6 +333,6 @@ impl<R: Replacement> Segments<R> {
 }
 
 /// The lists of a segment beside its policy's.
-fn program_lists(loops: Option<Loops>) -> u8 {
-    loops.map_or(0, |loops| Program::lists(loops.most))
+fn context_lists(loops: Option<Loops>) -> u8 {
+    loops.map_or(0, |loops| ContextParts::lists(loops.most))
 }

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use crate::auto::duel::{Duel, Views};
-use crate::engine::Programs;
+use crate::engine::ContextSeat;
 use crate::papers::amp::{Detector, Settings};
 use crate::partition::{Callers, Segments};
 use crate::replacement::Replacement;
@@ -28,7 +28,7 @@ impl Contexts {
     pub const JOINED: Contexts = Contexts { settings: Settings::AMP, views: Some(Views::ALL) };
 
     /// Makes them, for partitions of such sizes.
-    pub fn build<R: Replacement + Send + 'static>(self, sizes: &[u32]) -> Programs {
+    pub fn build<R: Replacement + Send + 'static>(self, sizes: &[u32]) -> ContextSeat {
         let loops = Segments::<R>::fitting(self.settings.loops(), sizes.len());
         let all: u32 = sizes.iter().sum();
         let settings = Settings { partitions: loops.most, ..self.settings };
@@ -36,7 +36,7 @@ impl Contexts {
             Box::new(Duel::<R>::new(views, loops, size.max(1), all)) as Box<dyn Placement>
         };
         let views = sizes.iter().filter_map(|size| Some((self.views?, size)));
-        Programs {
+        ContextSeat {
             callers: Callers::new(Box::new(Detector::new(settings).over(all))),
             loops,
             placements: views.map(duel).collect(),

@@ -62,6 +62,8 @@ pub const PARTS: &[Part] = &[
     of_prefetching!(company, "smaller pieces for a stream that has its device to itself and pays for no switch"),
     of_prefetching!(near, "loads what lies near misses of a file that has room in free memory"),
     of_prefetching!(gaits, "leaves out what lies between equal steps of a stream"),
+    of_prefetching!(steps, "fetches the next steps of a reader that moves in mostly equal ones (Leap)"),
+    of_prefetching!(sequel, "fetches what followed a place last time"),
     Part {
         name: "cache",
         line: "a prefetch cache (CPEM §4)",

@@ -103,7 +103,10 @@ impl Prefetch {
                 let longest = MAX_PIECE_BYTES / setup.block_bytes.max(1).next_power_of_two();
                 Box::new(Gill::new(setup.streams, most.min(longest)))
             }
-            Prefetch::Auto(parts) => Box::new(Auto::new(parts, setup.streams, setup.devices.len().max(1), by_context)),
+            Prefetch::Auto(parts) => {
+                let (devices, frames) = (setup.devices.len().max(1), setup.frames);
+                Box::new(Auto::new(parts, setup.streams, devices, by_context, frames))
+            }
         }
     }
 }

@@ -5,6 +5,7 @@
 //! joins demand and prefetch of one extent into one fetch. A prefetcher is told how much memory the
 //! stream may use; the kernels' own policies, the baselines, do not ask.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::demand::Supply;
@@ -13,7 +14,7 @@ use crate::files::{File, INITIAL_WINDOW};
 use crate::hint::Usual;
 use crate::reason::{Reason, Size, Why};
 use crate::stream::Stream;
-use crate::types::{BlockKey, ContextId, DeviceId, Extent, StreamId};
+use crate::types::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, StreamId};
 
 /// The largest piece, in bytes. A piece arrives as a whole, so a larger one would keep its reader
 /// waiting. A store whose latency is worth more bytes has several connections, and several pieces
@@ -44,6 +45,9 @@ pub struct Needs {
     pub near: bool,
     /// To have the gaps between equal steps of a stream left out.
     pub gaps: bool,
+    /// To be asked what a reader will read elsewhere, on devices that serve at least so many
+    /// requests at once.
+    pub elsewhere: Option<u32>,
 }
 
 /// The threshold of SARC (SCM §5.3): "a default threshold of 4 contiguous blocks".
@@ -61,6 +65,7 @@ impl Default for Needs {
             company: false,
             near: false,
             gaps: false,
+            elsewhere: None,
         }
     }
 }
@@ -103,8 +108,8 @@ pub trait Prefetcher: Send {
     /// An earlier run learnt this of the streams of a context.
     fn hinted(&mut self, _context: ContextId, _usual: Usual) {}
 
-    /// Appends the knowledge of contexts that the next run can use.
-    fn learnt(&self, _out: &mut Vec<(ContextId, Usual)>) {}
+    /// Adds the knowledge of contexts that the next run can use.
+    fn learnt(&self, _out: &mut BTreeMap<ContextId, Usual>) {}
 
     /// The blocks around a missed one to load beyond the plan, if any. If [`Needs::near`].
     fn near(&self, _miss: &Miss<'_>) -> Option<Near> {
@@ -116,6 +121,10 @@ pub trait Prefetcher: Send {
     fn gap_at(&self, _stream: &Stream, _file: &File, _free: u32, _block: u32) -> Option<u32> {
         None
     }
+
+    /// Appends what the reader will read next elsewhere, in its order: each a fetch of its own. If
+    /// [`Needs::elsewhere`].
+    fn elsewhere(&mut self, _visit: &Visit<'_>, _next: &mut Vec<Extent>) {}
 
     /// A read has gone on with a stream.
     fn heard(&mut self, _stream: StreamId, _heard: &Heard) {}
@@ -199,6 +208,33 @@ pub struct Miss<'a> {
     pub block_bytes: u32,
     /// Whether a block is resident or under way.
     pub is_there: &'a dyn Fn(BlockKey) -> bool,
+}
+
+/// A reader at a place. Everything in blocks.
+#[derive(Clone, Copy)]
+pub struct Visit<'a> {
+    /// The reader.
+    pub handler: HandlerId,
+    /// What it reads.
+    pub read: Extent,
+    /// How many its file has.
+    pub blocks: u32,
+    /// How many requests the device serves at once.
+    pub channels: u32,
+    /// How many blocks all readers together may have ahead.
+    pub room: u32,
+    /// C_switch · R_tr where it reads, at least 1: more at a place is the business of its stream.
+    pub piece: u32,
+    /// How many blocks a file has, if it is open.
+    pub length: &'a dyn Fn(FileId) -> Option<u32>,
+}
+
+impl Visit<'_> {
+    /// How many small fetches are under way at most. While one of them waits for its first byte,
+    /// the device has transfer to spare: four for each channel use most of it.
+    pub fn abreast(&self) -> u32 {
+        self.channels.saturating_mul(4)
+    }
 }
 
 /// The blocks to load around a miss.

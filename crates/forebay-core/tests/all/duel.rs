@@ -143,7 +143,8 @@ fn one_shots_are_dropped_whatever_the_view() {
             cache.read(block, Access { place: Place::Dropped, now, ..Access::default() });
         }
         assert_eq!(cache.segments.duel(0).map(|duel| duel.lost && !duel.whole), Some(true));
-        let parts: Vec<u32> = cache.segments.program(0).expect("contexts").sizes(&cache.directory.frames).collect();
+        let parts: Vec<u32> =
+            cache.segments.context_parts(0).expect("contexts").sizes(&cache.directory.frames).collect();
         assert_eq!(parts[..2], [100 - one_shot, one_shot]);
     }
 }

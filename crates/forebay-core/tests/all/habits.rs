@@ -267,7 +267,7 @@ fn what_may_be_in_vain_is_fetched_early_only_if_the_device_is_left_alone() {
         supply: Default::default(),
     };
     let fetched = |respite: Option<u64>| {
-        let mut auto = Auto::new(Parts { lengths: false, ..Parts::ALL }, 16, 1, true);
+        let mut auto = Auto::new(Parts { lengths: false, ..Parts::ALL }, 16, 1, true, 64);
         auto.hinted(ContextId(1), usual);
         let plan = auto.plan(&sight(respite));
         plan.piece * plan.pieces

@@ -6,17 +6,21 @@
 mod bench;
 mod cycle;
 mod divided;
-#[path = "program/script.rs"]
+#[path = "context_parts/script.rs"]
 mod script;
 
 mod auto_cache;
 mod call_off;
 mod ceiling;
 mod competitive_bound;
+mod context_parts;
+mod context_parts_laws;
+mod context_parts_traces;
 mod detection;
 mod detector;
 mod division;
 mod duel;
+mod elsewhere;
 mod engine;
 mod explain;
 mod flights;
@@ -37,9 +41,6 @@ mod partitioned_clock;
 mod partitions;
 mod policies;
 mod prefetch_cache;
-mod program;
-mod program_laws;
-mod program_traces;
 mod recency;
 mod resize;
 mod sarc;

@@ -71,11 +71,11 @@ proptest! {
     fn the_short_cut_changes_nothing(
         prefetch in 0..PREFETCHERS.len(),
         replacement in 0..REPLACEMENTS.len(),
-        program in proptest::sample::select(&["", "amp+", "amp:review=9,sampling=off+", "dear:review=9+"][..]),
+        contexts in proptest::sample::select(&["", "amp+", "amp:review=9,sampling=off+", "dear:review=9+"][..]),
         frames in 2..60u32,
         blocks in proptest::collection::vec((0..BLOCKS, 1..12u64, any::<bool>(), 0..4u32), 1..120),
     ) {
-        let policy = format!("{}+{program}{}", PREFETCHERS[prefetch].name, REPLACEMENTS[replacement].name);
+        let policy = format!("{}+{contexts}{}", PREFETCHERS[prefetch].name, REPLACEMENTS[replacement].name);
         let mut long = Driver::new(&policy, frames, false).hints();
         let mut short = Driver::new(&policy, frames, true).hints();
         for (start, len, pinned, context) in blocks {

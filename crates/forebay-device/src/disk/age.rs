@@ -73,7 +73,7 @@ impl Description {
     pub fn simplified(&self) -> Description {
         let zones = self.plain_zones();
         let cylinders = zones.cylinders.iter().map(|&cylinders| u64::from(cylinders)).sum();
-        let command_ms = self.overheads.map_or(0.0, |o| o.read_miss_ms.0 + o.end_ms.0);
+        let command_ms = self.overheads.map_or(0.0, |o| o.read_miss_ms.read + o.end_ms.0);
         let cache = Cache::new(self.cache.segments, self.cache.segment_kib);
         Description {
             rpm: self.rpm,

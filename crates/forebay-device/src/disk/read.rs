@@ -3,7 +3,6 @@
 
 use super::Disk;
 use crate::arm::{Bound, Landing, Sweep};
-use crate::overheads::after;
 use crate::segment_cache::{ReadAhead, Run, sectors};
 
 impl Disk {
@@ -44,10 +43,10 @@ impl Disk {
         let data = 1e6 * self.overheads.data_ms;
         if self.busy > now && !self.cache.hits_while_writing {
             let (miss, disconnect) = (self.overheads.read_miss_ms, self.overheads.read_disconnect_ms);
-            let command = now + after(miss, self.was_write) + after(disconnect, self.was_write);
+            let command = now + miss.nanos(self.was_write) + disconnect.nanos(self.was_write);
             return command.max(self.busy) + 1e6 * self.overheads.reselect_ms.0 + data;
         }
-        now + after(self.overheads.read_hit_ms, self.was_write) + data
+        now + self.overheads.read_hit_ms.nanos(self.was_write) + data
     }
 
     /// After a hit, the head reads on from the end of the run, unless it is at work elsewhere.
@@ -81,7 +80,7 @@ impl Disk {
 
     /// Nothing is on board.
     fn miss(&mut self, now: f64, first: u64, end: u64) -> f64 {
-        let command = now + after(self.overheads.read_miss_ms, self.was_write);
+        let command = now + self.overheads.read_miss_ms.nanos(self.was_write);
         let landing = self.land(now, first);
         if self.cache.reads_before && self.segments.exist() {
             let low = self.before(first, &landing);
@@ -97,14 +96,14 @@ impl Disk {
         let share = if self.cache.watermark_of_segment { size } else { asked.min(size) };
         let enough = ((share as f64 * self.cache.watermark) as u64).clamp(1, asked);
         let early = if enough < asked { (landing.begin + enough as f64 * landing.sector).min(media) } else { media };
-        let disconnected = command + after(self.overheads.read_disconnect_ms, self.was_write);
+        let disconnected = command + self.overheads.read_disconnect_ms.nanos(self.was_write);
         let bus = early.max(disconnected) + 1e6 * (self.overheads.reselect_ms.0 + self.overheads.data_ms);
         (bus + asked as f64 * self.bus).max(media + self.bus)
     }
 
     /// When the head is at `sector`, for a read that was asked for at `now`.
     fn land(&mut self, now: f64, sector: u64) -> Landing {
-        let ready = (now + after(self.overheads.read_miss_ms, self.was_write)).max(self.busy);
+        let ready = (now + self.overheads.read_miss_ms.nanos(self.was_write)).max(self.busy);
         let from = self.head();
         self.arm.land(&from, ready, sector, false, Bound::default())
     }

@@ -4,7 +4,6 @@
 
 use super::Disk;
 use crate::arm::{Bound, Sweep};
-use crate::overheads::after;
 
 /// The moments of a write's command.
 struct Command {
@@ -54,7 +53,8 @@ impl Disk {
             let (release, later) = (1e6 * early.second_ms, 1e6 * o.reselect_ms.1);
             return Command { ready, bus: again.max(self.busy) + prepare, release, again: later };
         }
-        let ready = now + after(if back { o.write_hit_ms } else { o.write_miss_ms }, self.was_write);
+        let over = if back { o.write_hit_ms } else { o.write_miss_ms };
+        let ready = now + over.nanos(self.was_write);
         let (release, again) = (1e6 * o.write_disconnect_ms, 1e6 * o.reselect_ms.0);
         let bus = match joins || self.busy <= now {
             true => ready + 1e6 * o.data_ms,

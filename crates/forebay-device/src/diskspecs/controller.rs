@@ -4,7 +4,7 @@ use super::ImportError;
 use super::model::{self, Mechanics};
 use super::node::{Files, Section};
 use crate::disk::Description as Disk;
-use crate::overheads::{EarlyDisconnect, Overheads};
+use crate::overheads::{After, EarlyDisconnect, Overheads};
 use crate::segment_cache::{Cache, ReadAhead};
 use crate::zones::{SECTOR, Zones};
 use crate::{Description, ModelDescription};
@@ -101,7 +101,8 @@ fn disk(specs: &Section, mechanics: Mechanics, bus_ms: Option<f64>) -> Result<Di
 fn overheads(specs: &Section, scale: f64) -> Result<Overheads, ImportError> {
     let ms = |name: &str| Ok::<f64, ImportError>(specs.number_or(name, 0.0)? * scale);
     let command = |what: &str| {
-        Ok::<_, ImportError>((ms(&format!("{what} over. after read"))?, ms(&format!("{what} over. after write"))?))
+        let (read, write) = (ms(&format!("{what} over. after read"))?, ms(&format!("{what} over. after write"))?);
+        Ok::<_, ImportError>(After { read, write })
     };
     // A disk that never lets go of the bus has nothing to take up again.
     let lets_go = !specs.flag("Never disconnect")?;
@@ -123,7 +124,10 @@ fn overheads(specs: &Section, scale: f64) -> Result<Overheads, ImportError> {
         write_miss_ms: command("Write miss")?,
         end_ms: (ms("Read completion overhead")?, ms("Write completion overhead")?),
         data_ms: ms("Data preparation overhead")?,
-        read_disconnect_ms: (bus("Read disconnect afterread")?, bus("Read disconnect afterwrite")?),
+        read_disconnect_ms: After {
+            read: bus("Read disconnect afterread")?,
+            write: bus("Read disconnect afterwrite")?,
+        },
         write_disconnect_ms: bus("Write disconnect overhead")?,
         reselect_ms: (bus("First reselect overhead")?, bus("Other reselect overhead")?),
         least_write_seek_ms: specs.number_or("Minimum seek delay", 0.0)?,

@@ -3,6 +3,7 @@
 use super::ImportError;
 use super::node::{Files, Section};
 use super::syntax::{Node, Value};
+use crate::curve::Point;
 use crate::layout::{Layout, Mapping, Sparing, Zone};
 use crate::rotation::Rotation;
 use crate::seek_curve::{Lee, SeekCurve, TwoPart};
@@ -48,14 +49,15 @@ fn seek(mech: &Section, cylinders: u32, files: &mut Files<'_>) -> Result<SeekCur
     let kind = mech.word("Seek type")?.unwrap_or("extracted");
     let (single, full) = ("Single cylinder seek time", "Full strobe seek time");
     match kind {
-        "constant" => Ok(SeekCurve::through(vec![(1.0, mech.number("Constant seek time")?)])),
+        "constant" => Ok(SeekCurve::through(vec![Point { at: 1.0, value: mech.number("Constant seek time")? }])),
         "linear" => {
             // The curve takes these times to the next cylinder, over a third of the way, and over
             // the whole.
             let (single, full) = (mech.number(single)?, mech.number(full)?);
             let (third, all) = (f64::from(cylinders) / 3.0, f64::from(cylinders));
-            let mut points = vec![(1.0, single), (third, mech.number("Average seek time")?), (all, full)];
-            points.dedup_by(|next, before| next.0 <= before.0);
+            let average = mech.number("Average seek time")?;
+            let mut points = [[1.0, single], [third, average], [all, full]].map(Point::from).to_vec();
+            points.dedup_by(|next, before| next.at <= before.at);
             Ok(SeekCurve::through(points))
         }
         "curve" => {
@@ -93,7 +95,7 @@ fn extracted(mech: &Section, files: &mut Files<'_>) -> Result<SeekCurve, ImportE
         _ => return mech.wrong(mech.line("Seek type"), "extracted seeks need `Full seek curve`, a file's name"),
     };
     let (bytes, path) = files.bytes(&name, mech, mech.line("Full seek curve"))?;
-    let mut points: Vec<(f64, f64)> = Vec::new();
+    let mut points: Vec<Point> = Vec::new();
     for (line, text) in (1..).zip(String::from_utf8_lossy(&bytes).lines()) {
         let text = text.split('#').next().unwrap_or_default().trim();
         if text.is_empty() || text.starts_with("Seek distances measured") {
@@ -104,11 +106,10 @@ fn extracted(mech: &Section, files: &mut Files<'_>) -> Result<SeekCurve, ImportE
         let (Some(Ok(distance)), Some(Ok(ms))) = (numbers.next(), numbers.next()) else {
             return Err(wrong("expected a distance in cylinders and a time in milliseconds"));
         };
-        if points.last().is_some_and(|&(before, _)| distance.partial_cmp(&before) != Some(std::cmp::Ordering::Greater))
-        {
+        if points.last().is_some_and(|last| distance.partial_cmp(&last.at) != Some(std::cmp::Ordering::Greater)) {
             return Err(wrong("distances must ascend"));
         }
-        points.push((distance, ms));
+        points.push(Point { at: distance, value: ms });
     }
     if points.is_empty() {
         return Err(ImportError::Invalid { path, line: 1, reason: "there is no point in it".into() });

@@ -5,7 +5,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Request;
+use crate::curve::Point;
 use crate::layout::{Mapping, Sparing};
+use crate::overheads::After;
 use crate::rotation::Rotation;
 use crate::segment_cache::ReadAhead;
 
@@ -101,17 +103,16 @@ fn what_the_files_say_is_taken() {
     assert_eq!((disk.head_switch_ms, disk.write_settle_ms, disk.overhead_ms), (0.7, -0.4, 0.2));
     assert!((disk.bus_mb_s - 4.0).abs() < 1e-9);
     let overheads = disk.overheads.expect("they are given");
-    assert_eq!((overheads.read_hit_ms, overheads.read_miss_ms), ((0.2, 0.0), (0.0, 0.6)));
-    assert_eq!(
-        (overheads.write_hit_ms, overheads.end_ms, overheads.least_write_seek_ms),
-        ((0.8, 0.0), (0.1, 0.0), 0.25)
-    );
+    assert_eq!(overheads.read_hit_ms, After { read: 0.2, write: 0.0 });
+    assert_eq!(overheads.read_miss_ms, After { read: 0.0, write: 0.6 });
+    assert_eq!(overheads.write_hit_ms, After { read: 0.8, write: 0.0 });
+    assert_eq!((overheads.end_ms, overheads.least_write_seek_ms), ((0.1, 0.0), 0.25));
     assert_eq!(overheads.early_disconnect.map(|early| early.command_ms), Some(1.2));
     let cache = disk.cache;
     assert_eq!((cache.segments, cache.segment_kib, cache.most_read_ahead_kib), (3, 32.0, Some(16.0)));
     assert_eq!((cache.read_ahead, cache.watermark), (ReadAhead::NextTrack, 0.5));
     assert!(cache.read_ahead_on_hit && cache.write_back && !cache.keeps_read && !cache.joins_sweep);
-    assert_eq!(disk.seek.points, [(1.0, 1.5), (10.0, 3.5), (29.0, 6.0)]);
+    assert_eq!(disk.seek.points, [[1.0, 1.5], [10.0, 3.5], [29.0, 6.0]].map(Point::from));
     let layout = disk.layout.expect("it is given");
     assert_eq!((layout.mapping, layout.sparing), (Mapping::Serpentine, Sparing::Zone));
     let (first, second) = (&layout.zone[0], &layout.zone[1]);

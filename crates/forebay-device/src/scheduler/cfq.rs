@@ -264,7 +264,7 @@ impl Cfq {
             let Some(waiting) = process.waiting.remove(key) else { break };
             process.given += 1;
             self.chosen = end(&waiting);
-            self.leaving.insert(key.1, waiting);
+            self.leaving.insert(key.arrival, waiting);
         }
         let (empty, awaited) = (process.waiting.is_empty(), process.awaited);
         if let Some(turn) = process.turn.take_if(|_| empty) {
@@ -329,7 +329,7 @@ impl Scheduler for Cfq {
         if self.leaving.is_empty() && self.len > 0 {
             self.send(at);
         }
-        let next = self.leaving.lowest((self.head, 0)..).or_else(|| self.leaving.lowest(..));
+        let next = self.leaving.lowest(Key::at(self.head)..).or_else(|| self.leaving.lowest(..));
         if let Some(waiting) = next.and_then(|key| self.leaving.remove(key)) {
             self.head = end(&waiting);
             self.len -= 1;

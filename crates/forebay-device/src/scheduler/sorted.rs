@@ -1,12 +1,25 @@
 //! Requests by place and by age, for `deadline`, `anticipatory` and `cfq`.
 
 use std::collections::BTreeMap;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 
 use super::Waiting;
 
-/// Where a request stands: its first byte, then the order of arrival.
-pub(super) type Key = (u64, u64);
+/// Where a request stands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Key {
+    /// Its first byte.
+    pub(super) place: u64,
+    /// The order of arrival, between requests from one byte on.
+    pub(super) arrival: u64,
+}
+
+impl Key {
+    /// Before all requests from `place` on.
+    pub(super) fn at(place: u64) -> Key {
+        Key { place, arrival: 0 }
+    }
+}
 
 /// Requests by place; and by age, which is the order of their numbers.
 #[derive(Debug, Default)]
@@ -18,13 +31,14 @@ pub(super) struct Sorted {
 impl Sorted {
     /// Adds one; `arrival` grows from one to the next.
     pub(super) fn insert(&mut self, arrival: u64, waiting: Waiting) {
-        self.by_place.insert((waiting.request.start, arrival), waiting);
-        self.by_age.insert(arrival, waiting.request.start);
+        let place = waiting.request.start;
+        self.by_place.insert(Key { place, arrival }, waiting);
+        self.by_age.insert(arrival, place);
     }
 
     /// Takes this one out.
     pub(super) fn remove(&mut self, key: Key) -> Option<Waiting> {
-        self.by_age.remove(&key.1);
+        self.by_age.remove(&key.arrival);
         self.by_place.remove(&key)
     }
 
@@ -40,7 +54,7 @@ impl Sorted {
 
     /// The one that has waited longest.
     pub(super) fn oldest(&self) -> Option<Key> {
-        self.by_age.first_key_value().map(|(&arrival, &place)| (place, arrival))
+        self.by_age.first_key_value().map(|(&arrival, &place)| Key { place, arrival })
     }
 
     /// The lowest one in a range of places.
@@ -57,12 +71,11 @@ impl Sorted {
     /// by at most `back` bytes is taken if that is less than half as far (the kernel's penalty). If
     /// there is neither, the lowest.
     pub(super) fn nearest(&self, head: u64, back: u64) -> Option<Key> {
-        let ahead = self.lowest((head, 0)..);
-        let from = (head.saturating_sub(back), 0);
-        let behind = self.highest((Bound::Included(from), Bound::Excluded((head, 0))));
+        let ahead = self.lowest(Key::at(head)..);
+        let behind = self.highest(Key::at(head.saturating_sub(back))..Key::at(head));
         match (ahead, behind) {
             (Some(ahead), Some(behind)) => {
-                let nearer = (head - behind.0).saturating_mul(2) < ahead.0 - head;
+                let nearer = (head - behind.place).saturating_mul(2) < ahead.place - head;
                 Some(if nearer { behind } else { ahead })
             }
             (one, other) => one.or(other).or_else(|| self.lowest(..)),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use forebay_core::{
-    BlockKey, Caller, ContextId, DeviceId, Event, EventKind, Extent, FileId, FrameId, HandlerId, Referenced,
+    BlockKey, Caller, ContextId, DeviceId, Event, EventKind, Extent, FileId, FrameId, HandlerId, Referenced, level,
 };
 use forebay_source::striped::Stripes;
 use forebay_source::{BLOCK, Label, Result};
@@ -163,9 +163,9 @@ impl OpenFile {
         }
         let label = label.map(|label| {
             let blocks = |range| label::blocks(self.file, range, self.size);
-            (blocks(&label.demand), blocks(&label.hits))
+            level::Label { demand: blocks(&label.demand), hits: blocks(&label.hits) }
         });
-        self.engine.read(self.file, caller, (offset, len), label, Box::new(then));
+        self.engine.read(self.file, caller, offset, len, label, Box::new(then));
     }
 
     #[inline(always)]
@@ -187,14 +187,15 @@ impl Drop for OpenFile {
 }
 
 impl Engine {
-    /// A read that the core has to see, with the level above's demand and hits. `len` bytes from
+    /// A read that the core has to see, with the level above's label. `len` bytes from
     /// `offset` lie within the file.
     fn read(
         self: &Arc<Self>,
         file: FileId,
         Caller { handler, context }: Caller,
-        (offset, len): (u64, usize),
-        label: Option<(Extent, Extent)>,
+        offset: u64,
+        len: usize,
+        label: Option<level::Label>,
         then: Then,
     ) {
         let mut state = self.state.lock();
@@ -206,7 +207,7 @@ impl Engine {
         let read = state.register(PendingRead { extent, skip, len, then });
         let kind = EventKind::Read { read, handler, context, file, offset, len: len as u32 };
         let at = self.now();
-        if let Some((demand, hits)) = label {
+        if let Some(level::Label { demand, hits }) = label {
             let demand = demand.within(extent.start, extent.end());
             state.handle(Event { at, kind: EventKind::Labelled { read, demand, hits } });
         }

@@ -11,7 +11,6 @@ use crate::arena::Arena;
 pub struct Lease {
     engine: Arc<Engine>,
     hold: Hold,
-    /// Runs of frames that are neighbours in memory: the first, and how many.
     runs: Runs,
     skip: usize,
     len: usize,
@@ -25,8 +24,15 @@ enum Hold {
 }
 
 enum Runs {
-    One((FrameId, usize)),
-    Many(Vec<(FrameId, usize)>),
+    One(FrameRun),
+    Many(Vec<FrameRun>),
+}
+
+/// Frames that are neighbours in memory.
+#[derive(Clone, Copy)]
+pub(super) struct FrameRun {
+    first: FrameId,
+    frames: usize,
 }
 
 impl Lease {
@@ -36,17 +42,11 @@ impl Lease {
 
     /// A hit within one frame, which the core holds for us.
     pub(super) fn of_frame(engine: Arc<Engine>, frame: FrameId, skip: usize, len: usize) -> Lease {
-        Lease { engine, hold: Hold::Frame(frame), runs: Runs::One((frame, 1)), skip, len }
+        Lease { engine, hold: Hold::Frame(frame), runs: Runs::One(FrameRun { first: frame, frames: 1 }), skip, len }
     }
 
     /// A read that the core reports ready.
-    pub(super) fn of_read(
-        engine: Arc<Engine>,
-        read: ReadId,
-        runs: Vec<(FrameId, usize)>,
-        skip: usize,
-        len: usize,
-    ) -> Lease {
+    pub(super) fn of_read(engine: Arc<Engine>, read: ReadId, runs: Vec<FrameRun>, skip: usize, len: usize) -> Lease {
         Lease { engine, hold: Hold::Read(read), runs: Runs::Many(runs), skip, len }
     }
 
@@ -67,9 +67,9 @@ impl Lease {
             Runs::Many(runs) => runs,
         };
         let (mut skip, mut left) = (self.skip, self.len);
-        runs.iter().map(move |&(frame, frames)| {
+        runs.iter().map(move |&FrameRun { first, frames }| {
             // SAFETY: the core holds these frames for us until the lease is dropped.
-            let bytes = unsafe { self.engine.arena.bytes(frame, frames) };
+            let bytes = unsafe { self.engine.arena.bytes(first, frames) };
             let bytes = &bytes[std::mem::take(&mut skip)..];
             let bytes = &bytes[..bytes.len().min(left)];
             left -= bytes.len();
@@ -90,13 +90,13 @@ impl Drop for Lease {
 
 /// The frames of blocks that are all resident, neighbours together; `None` if one is missing, which
 /// would be a defect of the core.
-pub(super) fn runs(state: &State, extent: Extent) -> Option<Vec<(FrameId, usize)>> {
-    let mut runs: Vec<(FrameId, usize)> = Vec::new();
+pub(super) fn runs(state: &State, extent: Extent) -> Option<Vec<FrameRun>> {
+    let mut runs: Vec<FrameRun> = Vec::new();
     for key in extent.keys() {
         let frame = state.core.frame(key)?;
         match runs.last_mut() {
-            Some((first, frames)) if first.index() + *frames == frame.index() => *frames += 1,
-            _ => runs.push((frame, 1)),
+            Some(run) if run.first.index() + run.frames == frame.index() => run.frames += 1,
+            _ => runs.push(FrameRun { first: frame, frames: 1 }),
         }
     }
     Some(runs)

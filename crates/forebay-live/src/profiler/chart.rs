@@ -1,6 +1,8 @@
 //! A profile as a picture for the terminal, in braille: each character is two dots wide and four
 //! high.
 
+use std::ops::Range;
+
 use forebay_device::{Kind, Profile};
 
 /// Lines of a chart, without its title and axis.
@@ -20,8 +22,8 @@ pub fn picture(profile: &Profile, width: usize) -> String {
         let reach = profile.seek.last().map_or(end, |&(distance, _)| distance);
         let switch = |share: f64| cost.switch_cost((reach as f64 * share) as u64) as f64 / 1e6;
         let rate = |share: f64| cost.transfer_rate(((end - 1) as f64 * share) as u64) as f64 / 1e6;
-        let seek = chart("switch cost, ms, against distance", switch, ("0", &bytes(reach)), width);
-        return seek + &chart("transfer rate, MB/s, against place", rate, ("0", &bytes(end)), width);
+        let seek = chart("switch cost, ms, against distance", switch, "0"..bytes(reach).as_str(), width);
+        return seek + &chart("transfer rate, MB/s, against place", rate, "0"..bytes(end).as_str(), width);
     }
     // From 4 KiB to 64 MiB, each step the same factor.
     let (least, factor) = (4096.0, 16384f64);
@@ -29,11 +31,11 @@ pub fn picture(profile: &Profile, width: usize) -> String {
         let len = least * factor.powf(share);
         len / (profile.first_byte as f64 + len * 1e9 / profile.rate.max(1) as f64) * 1e3
     };
-    chart("throughput of one request at a time, MB/s, against its size", brings, ("4 KiB", "64 MiB"), width)
+    chart("throughput of one request at a time, MB/s, against its size", brings, "4 KiB".."64 MiB", width)
 }
 
-/// Draws `curve` over 0 ≤ x ≤ 1, from zero to its highest value.
-fn chart(title: &str, curve: impl Fn(f64) -> f64, ends: (&str, &str), width: usize) -> String {
+/// Draws `curve` over 0 ≤ x ≤ 1, from zero to its highest value; `ends` are the labels of the axis.
+fn chart(title: &str, curve: impl Fn(f64) -> f64, ends: Range<&str>, width: usize) -> String {
     let columns = width.max(NARROWEST) - MARGIN;
     let dots = columns * 2;
     let values: Vec<f64> = (0..dots).map(|x| curve(x as f64 / (dots - 1) as f64).max(0.0)).collect();
@@ -61,8 +63,8 @@ fn chart(title: &str, curve: impl Fn(f64) -> f64, ends: (&str, &str), width: usi
         out += &format!("{label:>6} {}{line}\n", if label.is_empty() { '│' } else { '┤' });
     }
     out += &format!("{:>MARGIN$}{}\n", '└', "─".repeat(columns));
-    let gap = columns.saturating_sub(ends.0.chars().count() + ends.1.chars().count());
-    out + &format!("{:MARGIN$}{}{}{}\n", "", ends.0, " ".repeat(gap), ends.1)
+    let gap = columns.saturating_sub(ends.start.chars().count() + ends.end.chars().count());
+    out + &format!("{:MARGIN$}{}{}{}\n", "", ends.start, " ".repeat(gap), ends.end)
 }
 
 /// The bit of a dot in a braille character: `across` 0 or 1, `down` 0 to 3.

@@ -220,11 +220,11 @@ impl Probe for FileProbe {
         Ok(nanos?)
     }
 
-    fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<Vec<u64>, ProfileError> {
+    fn read_all(&mut self, places: &[u64], len: u64, at_once: usize) -> Result<Vec<u64>, ProfileError> {
         let next = AtomicUsize::new(0);
         let worker = || -> std::io::Result<Vec<u64>> {
             let (mut buffer, mut times) = (Vec::new(), Vec::new());
-            while let Some(&(place, len)) = reads.get(next.fetch_add(1, Ordering::Relaxed)) {
+            while let Some(&place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
                 times.push(self.timed(&mut buffer, place, len)?);
             }
             Ok(times)
@@ -288,7 +288,7 @@ mod tests {
         for mut probe in [FileProbe::open(&path).unwrap(), FileProbe::of(File::open(&path).unwrap(), false).unwrap()] {
             assert!(probe.read(8192, 4096).unwrap() > 0);
             assert_eq!(probe.buffer.iter().filter(|&&byte| byte == 9).count(), 10_000 - 8192);
-            assert_eq!(probe.read_all(&[(0, 4096); 20], 3).unwrap().len(), 20);
+            assert_eq!(probe.read_all(&[0; 20], 4096, 3).unwrap().len(), 20);
             File::options().write(true).open(&path).unwrap().set_len(4096).unwrap();
             assert!(probe.read(4096, 4096).is_err(), "the file was cut short");
             std::fs::write(&path, vec![9; 10_000]).unwrap();

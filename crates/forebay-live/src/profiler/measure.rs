@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use forebay_device::fit::{DiskSample, fit_disk, fit_latency_rate, median};
+use forebay_device::fit::{DiskSample, FlatSample, fit_disk, fit_latency_rate, median};
 use forebay_device::random::Random;
 use forebay_device::{Kind, Profile};
 
@@ -80,8 +80,8 @@ impl<'a> Run<'a> {
         let alone = cost.switch_cost(cost.mean_distance()) as f64 + len as f64 * 1e9 / profile.rate as f64;
         let mut tried = vec![Abreast { at_once: 1, each: alone }];
         while let Some(at_once) = abreast::next(&tried).filter(|_| tried.len() == 1 || !self.past(1.2)) {
-            let reads: Vec<(u64, u64)> = (0..(3 * at_once).max(12)).map(|_| (self.place(len), len)).collect();
-            let times = self.probe.read_all(&reads, at_once)?;
+            let places: Vec<u64> = (0..(3 * at_once).max(12)).map(|_| self.place(len)).collect();
+            let times = self.probe.read_all(&places, len, at_once)?;
             self.spend(times.iter().sum::<u64>() / at_once as u64);
             tried.push(Abreast::of(at_once, &times));
         }
@@ -112,7 +112,8 @@ pub fn disk(
     let (least, most) = (fit.seek.first().map_or(0, switch), fit.seek.last().map_or(0, switch));
     // An arm takes milliseconds; flash takes the same everywhere.
     let flat = most < 1_000_000 || (most < 2 * least && fit.half_revolution < least / 4);
-    let times: Vec<(u64, u64)> = samples.iter().filter(|s| s.distance > 0 || flat).map(|s| (s.len, s.nanos)).collect();
+    let reads = samples.iter().filter(|s| s.distance > 0 || flat);
+    let times: Vec<FlatSample> = reads.map(|s| FlatSample { len: s.len, nanos: s.nanos }).collect();
     let rate = median(fit.zones.iter().map(|&(_, rate)| rate as f64)) as u64;
     let flow = fit_latency_rate(&times).filter(|_| flat);
     let first_byte = median(fit.seek.iter().map(|point| switch(point) as f64)) as u64;
@@ -215,7 +216,7 @@ pub fn flat(
         let len = lengths[samples.len() % lengths.len()];
         let place = run.place(len);
         let nanos = run.read(place, len)?;
-        samples.push((len, nanos));
+        samples.push(FlatSample { len, nanos });
         if nanos > run.budget / 20 && lengths.len() > 3 && len > lengths[2] {
             lengths.retain(|&other| other < len);
         }
@@ -282,16 +283,16 @@ mod tests {
         }
 
         fn read(&mut self, place: u64, len: u64) -> Result<u64, ProfileError> {
-            let nanos = self.read_all(&[(place, len)], 1)?[0];
+            let nanos = self.read_all(&[place], len, 1)?[0];
             self.reads += 1;
             Ok(if self.reads.is_multiple_of(self.hiccup) { nanos * 50 } else { nanos })
         }
 
-        fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<Vec<u64>, ProfileError> {
-            let mut times = vec![Instant(0); reads.len()];
-            let mut waiting = reads.iter().enumerate();
+        fn read_all(&mut self, places: &[u64], len: u64, at_once: usize) -> Result<Vec<u64>, ProfileError> {
+            let mut times = vec![Instant(0); places.len()];
+            let mut waiting = places.iter().enumerate();
             let mut submit = |modelled: &mut Modelled, times: &mut [Instant]| {
-                let Some((id, &(start, len))) = waiting.next() else { return };
+                let Some((id, &start)) = waiting.next() else { return };
                 times[id] = modelled.now;
                 modelled.queue.submit(modelled.now, id as u64, Request::read(start, len));
             };

@@ -81,9 +81,9 @@ pub trait Probe {
     /// Reads `len` bytes from `place`, both multiples of 4096 or cut at the end; returns
     /// nanoseconds until the bytes are there.
     fn read(&mut self, place: u64, len: u64) -> Result<u64, ProfileError>;
-    /// Does all `reads` (place, bytes), `at_once` of them at a time; returns the nanoseconds of
-    /// each.
-    fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<Vec<u64>, ProfileError>;
+    /// Reads `len` bytes from each of `places`, `at_once` of them at a time; returns each read's
+    /// nanoseconds.
+    fn read_all(&mut self, places: &[u64], len: u64, at_once: usize) -> Result<Vec<u64>, ProfileError>;
 }
 
 /// Measures `target` for about `budget` ([`LONGEST`] at most; a slow device takes the time of a

@@ -250,24 +250,23 @@ impl Probe for SourceProbe {
         self.over(&outcome, len)
     }
 
-    fn read_all(&mut self, reads: &[(u64, u64)], at_once: usize) -> Result<Vec<u64>, ProfileError> {
+    fn read_all(&mut self, places: &[u64], len: u64, at_once: usize) -> Result<Vec<u64>, ProfileError> {
         let (sender, outcomes) = channel();
         // A mount's buffers for measuring must not exceed its memory.
-        self.buffers.retain(|buffer| reads.iter().any(|&(_, len)| buffer.len() as u64 == len));
-        let mut waiting = reads.iter();
-        for &(place, len) in waiting.by_ref().take(at_once) {
+        self.buffers.retain(|buffer| buffer.len() as u64 == len);
+        let mut waiting = places.iter();
+        for &place in waiting.by_ref().take(at_once) {
             self.start(place, len, &sender);
         }
         // Dropped once no more reads are to be started, so that a lost outcome is noticed.
         let mut sender = Some(sender);
-        let mut times = Vec::with_capacity(reads.len());
-        let len = reads.iter().map(|&(_, len)| len).max().unwrap_or(0);
-        for _ in reads {
+        let mut times = Vec::with_capacity(places.len());
+        for _ in places {
             if waiting.len() == 0 {
                 sender = None;
             }
             times.push(self.over(&outcomes, len)?);
-            if let (Some(&(place, len)), Some(sender)) = (waiting.next(), &sender) {
+            if let (Some(&place), Some(sender)) = (waiting.next(), &sender) {
                 self.start(place, len, sender);
             }
         }
@@ -310,9 +309,9 @@ mod tests {
         let source = MemorySource::of(&["a", "b", "c"], 10_000);
         let mut probe = SourceProbe::of_largest(&source, Bound::Patience).unwrap();
         assert_eq!((probe.capacity(), probe.longest()), (3 * 8192, 8192));
-        let reads: Vec<(u64, u64)> = (0..6).flat_map(|i| [(i * 4096, 4096), (i * 4096, 8192)]).collect();
-        for at_once in [1, 3, 50] {
-            probe.read_all(&reads, at_once).unwrap();
+        let places: Vec<u64> = (0..6).map(|i| i * 4096).collect();
+        for (at_once, len) in [(1, 4096), (3, 8192), (50, 4096), (50, 8192)] {
+            probe.read_all(&places, len, at_once).unwrap();
         }
     }
 }

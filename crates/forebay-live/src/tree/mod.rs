@@ -98,6 +98,15 @@ impl Names {
     }
 }
 
+/// A node on which a look-up reference was taken, and what is shown of it.
+#[derive(Clone, Debug)]
+pub struct Referred {
+    /// The node. [`Tree::forget`] gives the reference back.
+    pub node: NodeId,
+    /// Its attributes, with the inode number that the mount shows.
+    pub attributes: Attributes,
+}
+
 /// A node id, resolved.
 enum Node<'a> {
     /// The root over several sources.
@@ -203,7 +212,7 @@ impl Tree {
     /// Finds a name in a folder and takes a lookup reference on its node. The caller gives the
     /// reference back with [`forget`](Tree::forget). [`Error::Stale`] if another folder is in the
     /// folder's place.
-    pub fn lookup_then(self: &Arc<Tree>, parent: NodeId, name: &OsStr, then: Then<(NodeId, Attributes)>) {
+    pub fn lookup_then(self: &Arc<Tree>, parent: NodeId, name: &OsStr, then: Then<Referred>) {
         let inside = match self.inside(parent, name) {
             Ok(found) => found,
             Err(error) => return then(Err(error)),
@@ -234,7 +243,7 @@ impl Tree {
     }
 
     /// [`lookup_then`](Tree::lookup_then), waited for.
-    pub fn lookup(self: &Arc<Tree>, parent: NodeId, name: &OsStr) -> Result<(NodeId, Attributes)> {
+    pub fn lookup(self: &Arc<Tree>, parent: NodeId, name: &OsStr) -> Result<Referred> {
         waited(|then| self.lookup_then(parent, name, then))
     }
 
@@ -242,15 +251,12 @@ impl Tree {
     /// system tells enough to show it; else `None`, without a reference. Afterwards the caller
     /// checks once for all names that the folder is still in its place
     /// ([`unchanged`](Tree::unchanged)).
-    pub fn refer_listed(&self, names: &Names, listed: &Listed<'_>) -> Result<Option<(NodeId, Attributes)>> {
+    pub fn refer_listed(&self, names: &Names, listed: &Listed<'_>) -> Result<Option<Referred>> {
         self.referring(names)(listed)
     }
 
     /// [`refer_listed`](Tree::refer_listed) for many names of one folder.
-    pub fn referring<'a>(
-        &'a self,
-        names: &'a Names,
-    ) -> impl FnMut(&Listed<'_>) -> Result<Option<(NodeId, Attributes)>> + 'a {
+    pub fn referring<'a>(&'a self, names: &'a Names) -> impl FnMut(&Listed<'_>) -> Result<Option<Referred>> + 'a {
         let folder = names.folder.as_ref();
         let mut ask = folder.map(|folder| self.branches[folder.branch].source.listed_in(&folder.path));
         move |listed| {
@@ -283,13 +289,13 @@ impl Tree {
         }
     }
 
-    fn refer(&self, spot: Spot<'_>, found: Attributes) -> (NodeId, Attributes) {
+    fn refer(&self, spot: Spot<'_>, found: Attributes) -> Referred {
         // The only spot without a name is the root of a branch.
         let inode = self.branches[spot.branch].number(Path::new(spot.name), found.inode);
         let attributes = Attributes { inode, ..found };
         let sameness = Sameness::of(spot.branch, &attributes);
-        let id = self.nodes.lock().refer(spot, inode, sameness);
-        (id, attributes)
+        let node = self.nodes.lock().refer(spot, inode, sameness);
+        Referred { node, attributes }
     }
 
     /// Tells a node from later ones with the same id.

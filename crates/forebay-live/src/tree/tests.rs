@@ -179,9 +179,9 @@ fn one_source_is_the_root() {
     let shelf = Shelf::with(&[("a", None), ("a/b", Some("bee"))]);
     let tree = tree(vec![(None, shelf)]).unwrap();
     assert_eq!(names(&tree.list(NodeId::ROOT).unwrap()), ["a"]);
-    let (a, folder) = tree.lookup(NodeId::ROOT, OsStr::new("a")).unwrap();
+    let Referred { node: a, attributes: folder } = tree.lookup(NodeId::ROOT, OsStr::new("a")).unwrap();
     assert_eq!(folder.kind, Kind::Folder);
-    let (b, file) = tree.lookup(a, OsStr::new("b")).unwrap();
+    let Referred { node: b, attributes: file } = tree.lookup(a, OsStr::new("b")).unwrap();
     assert_eq!((file.kind, file.size), (Kind::File, 3));
     assert_eq!(read(&tree.open(b).unwrap()), b"bee");
     assert_eq!(tree.open(a).map(|_| ()).unwrap_err().errno(), libc::EISDIR);
@@ -196,8 +196,8 @@ fn several_sources_are_folders() {
     assert_eq!(names(&tree.list(NodeId::ROOT).unwrap()), ["hot", "cold"]);
     assert_eq!(tree.attributes(NodeId::ROOT).unwrap().kind, Kind::Folder);
     for name in ["hot", "cold"] {
-        let (folder, _) = tree.lookup(NodeId::ROOT, OsStr::new(name)).unwrap();
-        let (x, _) = tree.lookup(folder, OsStr::new("x")).unwrap();
+        let folder = tree.lookup(NodeId::ROOT, OsStr::new(name)).unwrap().node;
+        let x = tree.lookup(folder, OsStr::new("x")).unwrap().node;
         assert_eq!(read(&tree.open(x).unwrap()), name.as_bytes());
     }
     assert_eq!(tree.lookup(NodeId::ROOT, OsStr::new("x")).unwrap_err().errno(), libc::ENOENT);
@@ -228,7 +228,7 @@ fn names_that_make_no_tree() {
 fn a_changed_file_is_another_node_and_the_old_one_is_stale() {
     let shelf = Shelf::with(&[("f", Some("one"))]);
     let tree = tree(vec![(None, Arc::clone(&shelf))]).unwrap();
-    let look = || tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap().0;
+    let look = || tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap().node;
     let one = look();
     assert_eq!(look(), one, "same version, same node");
     let open = tree.open(one).unwrap();
@@ -260,13 +260,13 @@ fn a_changed_file_is_another_node_and_the_old_one_is_stale() {
 fn a_file_that_becomes_a_folder_is_another_node() {
     let shelf = Shelf::with(&[("f", Some("file"))]);
     let tree = tree(vec![(None, Arc::clone(&shelf))]).unwrap();
-    let (file, _) = tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap();
+    let file = tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap().node;
     shelf.put("f", None);
     assert_eq!(tree.attributes(file).unwrap_err().errno(), libc::ESTALE);
-    let (folder, _) = tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap();
+    let folder = tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap().node;
     assert_ne!(file, folder);
     shelf.put("f/inside", Some(""));
-    assert_eq!(tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap().0, folder, "a folder keeps its node");
+    assert_eq!(tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap().node, folder, "a folder keeps its node");
 }
 
 /// The kernel looks a name that it knew up once more.
@@ -275,7 +275,7 @@ fn a_failure_answers_the_second_look_up_of_a_known_name_and_no_other() {
     for several in [None, Some("shelf")] {
         let shelf = Shelf::with(&[("f", Some("one")), ("g", Some("two"))]);
         let tree = tree(vec![(several, Arc::clone(&shelf))]).unwrap();
-        let root = several.map_or(NodeId::ROOT, |name| tree.lookup(NodeId::ROOT, OsStr::new(name)).unwrap().0);
+        let root = several.map_or(NodeId::ROOT, |name| tree.lookup(NodeId::ROOT, OsStr::new(name)).unwrap().node);
         // How many looks at the source the look-ups of a name take, and how many look-ups succeed.
         let looks = |name: &str, times: usize| {
             let before = shelf.looks.load(Ordering::SeqCst);
@@ -317,9 +317,9 @@ fn a_name_that_was_only_listed_is_another_node_once_it_is_seen() {
     let unseen = unseen(f);
     assert_eq!(tree.attributes(unseen).unwrap_err().errno(), libc::ESTALE);
     assert_eq!(tree.open(unseen).map(|_| ()).unwrap_err().errno(), libc::ESTALE);
-    let (seen, _) = tree.lookup(NodeId::ROOT, f).unwrap();
+    let seen = tree.lookup(NodeId::ROOT, f).unwrap().node;
     assert_ne!(seen, unseen);
-    assert_eq!(tree.lookup(NodeId::ROOT, d).unwrap().0, folder, "a folder has no versions");
+    assert_eq!(tree.lookup(NodeId::ROOT, d).unwrap().node, folder, "a folder has no versions");
     for (node, lookups) in [(unseen, 1), (seen, 1), (folder, 2)] {
         tree.forget(node, lookups);
     }
@@ -337,7 +337,7 @@ fn the_root_answers_the_counters() {
         assert!(explained.starts_with(b"{\"policy\":\"competitive+lru\""), "so is what explains them");
     }
     let tree = tree(vec![(None, Shelf::with(&[("f", Some(""))]))]).unwrap();
-    let (f, _) = tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap();
+    let f = tree.lookup(NodeId::ROOT, OsStr::new("f")).unwrap().node;
     assert_eq!(tree.xattr(f, OsStr::new(STATS_XATTR)).unwrap_err().errno(), libc::ENODATA, "only the root");
     assert_eq!(tree.xattr(f, OsStr::new("user.of")).unwrap(), b"shelf");
 }

@@ -195,8 +195,8 @@ fn tree(case: &Case, referenced: Referenced, twice: bool) -> Arc<Tree> {
 /// The node of a path, and the inode number that it shows.
 fn find(tree: &Arc<Tree>, path: &Path) -> (NodeId, u64) {
     path.iter().fold((NodeId::ROOT, 0), |(above, _), name| {
-        let (node, attributes) = tree.lookup(above, name).unwrap();
-        (node, attributes.inode)
+        let found = tree.lookup(above, name).unwrap();
+        (found.node, found.attributes.inode)
     })
 }
 

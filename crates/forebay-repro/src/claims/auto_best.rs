@@ -14,6 +14,13 @@ struct Parameters {
     grounds: Vec<Ground>,
 }
 
+/// The policy on a ground.
+struct Ours {
+    ground: String,
+    /// Its figure over that of the best preset, in the mean.
+    ratio: f64,
+}
+
 /// The grounds of an experiment of this kind.
 pub(crate) fn grounds(experiment: &Experiment) -> Result<Vec<Ground>, Error> {
     Ok(experiment.parameters::<Parameters>()?.grounds)
@@ -39,7 +46,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         measures.push(judged("mean", mean, "in the mean", percent(mean))?);
         measures.push(judged("worst", least, "at worst", ratios.listed(percent))?);
         measures.extend(policies.iter().flat_map(|policy| shown(&ground.name, policy, &scores)));
-        ours.push((mean, ground.name.clone()));
+        ours.push(Ours { ground: ground.name.clone(), ratio: mean });
         charts.push(scores.chart(&ground.name));
     }
     Ok(Finding::new(summary(ours), measures, charts))
@@ -66,9 +73,9 @@ pub(super) fn percent(ratio: f64) -> String {
 }
 
 /// Every ground, the worst first.
-fn summary(mut ours: Vec<(f64, String)>) -> String {
-    ours.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let all: Vec<String> = ours.iter().map(|(ratio, name)| format!("{name} {}", percent(*ratio))).collect();
+fn summary(mut ours: Vec<Ours>) -> String {
+    ours.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+    let all: Vec<String> = ours.iter().map(|ours| format!("{} {}", ours.ground, percent(ours.ratio))).collect();
     all.join(", ")
 }
 

@@ -68,6 +68,13 @@ struct Phase<'a> {
     steady: f64,
 }
 
+/// A run.
+struct Ran {
+    outcome: Outcome,
+    /// When its phases begin, and when the last one ends.
+    moments: Vec<f64>,
+}
+
 pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
     let mut parameters: Parameters = experiment.parameters()?;
     if context.quick {
@@ -84,11 +91,11 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         Ok(found)
     };
     let found = sweep(&runs, processors(), || context.watch.stopped(), one);
-    let found: Vec<(Outcome, Vec<f64>)> =
+    let found: Vec<Ran> =
         found.into_iter().map(|run| run.unwrap_or(Err(Error::Stopped))).collect::<Result<_, Error>>()?;
     let (mut measures, mut charts, mut ours) = (Vec::new(), Vec::new(), Vec::new());
     for (case, of) in parameters.cases.iter().zip(found.chunks(names.len())) {
-        for (policy, (outcome, moments)) in names.iter().zip(of) {
+        for (policy, Ran { outcome, moments }) in names.iter().zip(of) {
             let own = **policy == parameters.policy;
             for (name, phase) in case.phases.iter().zip(phases(&outcome.samples, moments)) {
                 let (caches, seconds) = phase.settled(outcome.capacity_blocks, parameters.smoothed);
@@ -104,7 +111,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
             }
         }
         charts.push(throughput(case, &names, of, parameters.smoothed));
-        charts.extend(partitions(case, &of[0].0.samples));
+        charts.extend(partitions(case, &of[0].outcome.samples));
     }
     ours.sort_by(|a, b| b.0.total_cmp(&a.0));
     let within = ours.iter().filter(|(caches, _)| *caches <= 2.0).count();
@@ -123,8 +130,8 @@ impl Case {
         }
     }
 
-    /// A run, and when its phases begin and the last one ends.
-    fn run(&self, policy: Policy, samples: usize, context: &Context<'_>) -> Result<(Outcome, Vec<f64>), Error> {
+    /// Runs it under a policy.
+    fn run(&self, policy: Policy, samples: usize, context: &Context<'_>) -> Result<Ran, Error> {
         let scenario = |load: &Load| Scenario {
             seed: context.seed,
             devices: self.devices.clone(),
@@ -172,7 +179,7 @@ impl Case {
         } else {
             self.moments.clone()
         };
-        Ok((outcome, moments))
+        Ok(Ran { outcome, moments })
     }
 
     /// How long it takes, seconds.
@@ -211,10 +218,15 @@ fn rate(samples: &[Sample]) -> f64 {
     ends.map_or(f64::NAN, |(first, last)| (last.bytes - first.bytes) as f64 / (last.at - first.at))
 }
 
-fn throughput(case: &Case, names: &[&String], of: &[(Outcome, Vec<f64>)], smoothed: usize) -> Chart {
-    let line = |(name, (outcome, _)): (&&String, &(Outcome, Vec<f64>))| Series {
+fn throughput(case: &Case, names: &[&String], of: &[Ran], smoothed: usize) -> Chart {
+    let line = |(name, ran): (&&String, &Ran)| Series {
         name: (*name).clone(),
-        points: outcome.samples.windows(smoothed + 1).map(|window| (window[smoothed].at, rate(window) / 1e6)).collect(),
+        points: ran
+            .outcome
+            .samples
+            .windows(smoothed + 1)
+            .map(|window| (window[smoothed].at, rate(window) / 1e6))
+            .collect(),
     };
     Chart {
         title: format!("{}: throughput", case.name),

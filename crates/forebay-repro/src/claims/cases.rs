@@ -74,7 +74,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
                 let what = format!("{name}: {} over {over}, {at}", judged.policy);
                 let measure = Measure::shown(&what, &judged.paper, ratios.listed(percent));
                 measures.push(experiment.judged(&judged.rule, value, measure)?);
-                ours.push((value, format!("{} {at} {}", case.name, percent(value))));
+                ours.push(Ours { value, text: format!("{} {at} {}", case.name, percent(value)) });
             }
             charts.push(table.chart(benchmark, &name, "MB/s", Point::throughput));
         }
@@ -82,13 +82,19 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     Ok(Finding::new(summary(&ours), measures, charts))
 }
 
+/// A value that was judged, and the words for it.
+struct Ours {
+    value: f64,
+    text: String,
+}
+
 /// All of a few; of many the extremes.
-fn summary(ours: &[(f64, String)]) -> String {
+fn summary(ours: &[Ours]) -> String {
     if ours.len() <= 4 {
-        return ours.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("; ");
+        return ours.iter().map(|ours| ours.text.as_str()).collect::<Vec<_>>().join("; ");
     }
-    let extreme = |a: &&(f64, String), b: &&(f64, String)| a.0.total_cmp(&b.0);
-    let text = |found: Option<&(f64, String)>| found.map_or(String::new(), |(_, text)| text.clone());
+    let extreme = |a: &&Ours, b: &&Ours| a.value.total_cmp(&b.value);
+    let text = |found: Option<&Ours>| found.map_or(String::new(), |ours| ours.text.clone());
     format!("from {} to {}", text(ours.iter().min_by(extreme)), text(ours.iter().max_by(extreme)))
 }
 

@@ -24,6 +24,20 @@ struct Parameters {
     policy: String,
 }
 
+/// A device and a number of handlers at a time.
+#[derive(Clone, Copy)]
+struct Point<'a> {
+    device: &'a str,
+    handlers: u32,
+}
+
+/// A run with so many handlers at a time.
+#[derive(Clone, Copy)]
+struct Followed<'a> {
+    handlers: u32,
+    run: &'a Follower,
+}
+
 /// A fetch of the full depth: where, and how much; and what the formula says.
 #[derive(Clone, Copy, Debug)]
 struct Fetch {
@@ -120,25 +134,26 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         parameters.tasks /= 4;
         parameters.handlers.retain(|&handlers| u64::from(handlers) * 4 <= parameters.tasks);
     }
-    let points: Vec<(&str, u32)> = parameters
+    let points: Vec<Point<'_>> = parameters
         .devices
         .iter()
-        .flat_map(|device| parameters.handlers.iter().map(move |&handlers| (device.as_str(), handlers)))
+        .flat_map(|device| parameters.handlers.iter().map(move |&handlers| Point { device, handlers }))
         .collect();
     let runs = sweep(
         &points,
         processors(),
         || context.watch.stopped(),
-        |&(device, handlers)| followed(device, handlers, &parameters, experiment, context),
+        |point| followed(point.device, point.handlers, &parameters, experiment, context),
     );
     let runs: Vec<Follower> =
         runs.into_iter().map(|run| run.unwrap_or(Err(Error::Stopped))).collect::<Result<_, _>>()?;
     let (mut measures, mut ours, mut depths) = (Vec::new(), Vec::new(), Vec::new());
     let mut at = runs.iter();
     for name in &parameters.devices {
-        let of: Vec<(u32, &Follower)> = parameters.handlers.iter().copied().zip(at.by_ref()).collect();
+        let of = parameters.handlers.iter().zip(at.by_ref());
+        let of: Vec<Followed<'_>> = of.map(|(&handlers, run)| Followed { handlers, run }).collect();
         measures.extend(judged(name, &of, experiment)?);
-        let curve: Vec<(u32, f64)> = of.iter().map(|&(handlers, run)| (handlers, run.depth())).collect();
+        let curve: Vec<(u32, f64)> = of.iter().map(|of| (of.handlers, of.run.depth())).collect();
         let ends = [curve.first(), curve.last()].map(|end| end.map_or((0, 0.0), |&(n, bytes)| (n, bytes / 1e3)));
         ours.push(format!("{name}: {:.0} KB at {}, {:.0} KB at {}", ends[0].1, ends[0].0, ends[1].1, ends[1].0));
         let points = curve.iter().map(|&(handlers, bytes)| (f64::from(handlers), bytes / 1e3)).collect();
@@ -205,20 +220,20 @@ impl Follower {
 }
 
 /// The measures of a drive.
-fn judged(name: &str, of: &[(u32, &Follower)], experiment: &Experiment) -> Result<Vec<Measure>, Error> {
+fn judged(name: &str, of: &[Followed<'_>], experiment: &Experiment) -> Result<Vec<Measure>, Error> {
     let mut measures = Vec::new();
-    let wrong = of.iter().map(|(_, run)| run.wrong()).fold(0.0, f64::max);
-    let fetches: usize = of.iter().map(|(_, run)| run.full.len()).sum();
+    let wrong = of.iter().map(|of| of.run.wrong()).fold(0.0, f64::max);
+    let fetches: usize = of.iter().map(|of| of.run.full.len()).sum();
     measures.push(Measure {
         what: format!("{name}: fetches of the full depth that are off f_seek(D_seek) and f_transfer(L)"),
         paper: "0".to_owned(),
         ours: format!("{:.2} % of {fetches}", wrong * 100.0),
         verdict: Some(experiment.rule("wrong")?.judge(if fetches > 100 { wrong } else { f64::NAN })),
     });
-    let steps = of.windows(2).map(|pair| pair[1].1.depth() / pair[0].1.depth());
+    let steps = of.windows(2).map(|pair| pair[1].run.depth() / pair[0].run.depth());
     let curve: Vec<String> = of
         .iter()
-        .map(|(handlers, run)| {
+        .map(|Followed { handlers, run }| {
             let seeks = run.distances.iter().sum::<f64>() / run.distances.len().max(1) as f64 / 1e9;
             format!("{handlers}: {:.0} KB (D_seek {seeks:.1} GB)", run.depth() / 1e3)
         })
@@ -231,7 +246,7 @@ fn judged(name: &str, of: &[(u32, &Follower)], experiment: &Experiment) -> Resul
     });
     // With one handler D_seek has nothing to do with places; with more the elevator's return makes
     // it long at the rim.
-    if let Some(&(handlers, run)) = of.first() {
+    if let Some(&Followed { handlers, run }) = of.first() {
         let (depths, rates) = (run.outer_over_inner(), run.rates());
         measures.push(Measure {
             what: format!("{name}: the depth at the rim over that at the hub, {handlers} handlers"),
@@ -244,8 +259,9 @@ fn judged(name: &str, of: &[(u32, &Follower)], experiment: &Experiment) -> Resul
 }
 
 /// Depths over places, in twelfths of the drive.
-fn over_places(points: &[(&str, u32)], runs: &[Follower]) -> Chart {
-    let line = |(&(name, handlers), run): (&(&str, u32), &Follower)| {
+fn over_places(points: &[Point<'_>], runs: &[Follower]) -> Chart {
+    let line = |(point, run): (&Point<'_>, &Follower)| {
+        let Point { device, handlers } = point;
         let mut sums = [(0.0, 0u32); 12];
         for fetch in &run.full {
             let sum = &mut sums[((fetch.place as u128 * 12 / u128::from(run.cost.capacity.max(1))) as usize).min(11)];
@@ -254,7 +270,7 @@ fn over_places(points: &[(&str, u32)], runs: &[Follower]) -> Chart {
         let share = |at: usize| (at as f64 + 0.5) / 12.0;
         let points = sums.iter().enumerate().filter(|(_, sum)| sum.1 > 0);
         let points = points.map(|(at, sum)| (share(at), sum.0 / f64::from(sum.1))).collect();
-        Series { name: format!("{name}, {handlers} handlers"), points }
+        Series { name: format!("{device}, {handlers} handlers"), points }
     };
     Chart {
         title: "The depth over places".to_owned(),

@@ -1,8 +1,8 @@
 //! The claims and their descriptions in `experiments/`, a line each in `EXPERIMENTS`.
 //!
 //! A claim is judged by its sheet over runs of a machine (`nodes`, `arrays`, `clients`), by a table
-//! of comparisons (`cases`, `amp_caches`, `auto_best`), or by a file of its own where its check is
-//! a computation.
+//! of comparisons (`cases`, `amp_caches`, `auto_best`, `today`), or by a file of its own where its
+//! check is a computation.
 
 mod amp_adapt;
 mod amp_caches;
@@ -34,6 +34,7 @@ mod past_hits;
 mod sac_fault;
 mod scm_labels;
 mod scm_table1;
+mod today;
 mod today_told;
 
 use crate::{Context, Error, Experiment, Finding};
@@ -101,6 +102,11 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/auto-regret.toml"), auto_regret::check),
     (include_str!("../../../../experiments/auto-convergence.toml"), auto_convergence::check),
     (include_str!("../../../../experiments/auto-harm.toml"), auto_harm::check),
+    (include_str!("../../../../experiments/today-best.toml"), today::check),
+    (include_str!("../../../../experiments/today-floor.toml"), today::check),
+    (include_str!("../../../../experiments/today-holes.toml"), today::check),
+    (include_str!("../../../../experiments/today-steps.toml"), today::check),
+    (include_str!("../../../../experiments/today-starts.toml"), today::check),
     (include_str!("../../../../experiments/today-told.toml"), today_told::check),
 ];
 

@@ -6,7 +6,8 @@ use forebay_core::{Event, EventKind, HandlerId, Policy};
 use forebay_device::random::Random;
 use forebay_device::{Description, ModelDescription, device};
 use forebay_sim::timed::{self, Load, Outcome, Record, Setup, Span, Told, Workload};
-use forebay_trace::{Memory, Request, Shape, Source, generate};
+use forebay_trace::generate::{self, Given};
+use forebay_trace::{Memory, Request, Shape, Source};
 use serde::Deserialize;
 
 use crate::{Context, Error, Experiment, Finding, Measure};
@@ -91,7 +92,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     Ok(Finding::new(format!("{of}; another reader keeps {:.0} %", kept * 100.0), measures, Vec::new()))
 }
 
-fn loaded(experiment: &Experiment, load: &str, with: &[(&str, &str)], seed: u64) -> Result<Loaded, Error> {
+fn loaded(experiment: &Experiment, load: &str, with: &[Given<'_>], seed: u64) -> Result<Loaded, Error> {
     let wrong = |error: generate::WrongWorkload| experiment.wrong(&error.to_string());
     let mut source = generate::named(load, with, seed).map_err(wrong)?;
     let mut requests = Vec::new();
@@ -220,7 +221,7 @@ impl Record for First {
 fn beside(experiment: &Experiment, machine: &Machine<'_>) -> Result<(u64, u64), Error> {
     let Other { requests, bytes, file_mib, seconds, .. } = machine.parameters.other;
     let tasks = machine.parameters.other.training.to_string();
-    let training = loaded(experiment, "epochs", &[("tasks", &tasks)], machine.context.seed)?;
+    let training = loaded(experiment, "epochs", &[Given { name: "tasks", value: &tasks }], machine.context.seed)?;
     let last = training.requests.iter().map(|it| it.file.max(u64::from(it.handler))).max().unwrap_or(0);
     let mut random = Random::new(machine.context.seed);
     let places = (file_mib << 20) / u64::from(bytes);

@@ -64,8 +64,8 @@ fn a_socket_takes_lists_and_tells_their_state() {
     eventually("all is fetched", || state(&socket)[0].fetched >= 40 * 40_000);
     assert_eq!(state(&socket)[0].name, "epoch 1");
     for number in (0..40).rev() {
-        let (node, _) = tree.lookup(NodeId::ROOT, "d".as_ref()).unwrap();
-        let (node, _) = tree.lookup(node, number.to_string().as_ref()).unwrap();
+        let node = tree.lookup(NodeId::ROOT, "d".as_ref()).unwrap().node;
+        let node = tree.lookup(node, number.to_string().as_ref()).unwrap().node;
         let mut bytes = vec![0; 40_000];
         assert_eq!(tree.open(node).unwrap().read(1, 0, &mut bytes).unwrap(), 40_000);
         assert_eq!(bytes, vec![number as u8; 40_000]);

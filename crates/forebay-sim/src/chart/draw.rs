@@ -133,7 +133,7 @@ fn draw<DB: DrawingBackend>(chart: &Chart, area: &DrawingArea<DB, Shift>, scale:
         for (i, point) in points.iter().enumerate() {
             let at = inside.map_coordinate(point);
             if points.len() <= MARKED {
-                mark(area, number, at, scale as i32)?;
+                mark(area, number, at.0, at.1, scale as i32)?;
             }
             if i % points.len().div_ceil(SPEAKING) == 0 {
                 spots.push(Spot { at, text: spoken(chart, series, point.0, point.1) });
@@ -145,7 +145,7 @@ fn draw<DB: DrawingBackend>(chart: &Chart, area: &DrawingArea<DB, Shift>, scale:
             let line = [(6 * scale as i32, y), (34 * scale as i32, y)];
             strip.draw(&PathElement::new(line, colour.stroke_width(2 * scale)))?;
             let (left, _) = strip.get_base_pixel();
-            mark(area, number, (left + 20 * scale as i32, top + y), scale as i32)?;
+            mark(area, number, left + 20 * scale as i32, top + y, scale as i32)?;
             let style = letters(LETTERS).pos(Pos::new(HPos::Left, VPos::Center));
             strip.draw_text(&page::printable(&series.name), &style, (42 * scale as i32, y))?;
         }
@@ -153,21 +153,22 @@ fn draw<DB: DrawingBackend>(chart: &Chart, area: &DrawingArea<DB, Shift>, scale:
     Ok(spots)
 }
 
-/// The mark of line `number`: shapes and colours change with different periods, so that many lines
-/// can be told apart.
+/// The mark of line `number` at a pixel: shapes and colours change with different periods, so that
+/// many lines can be told apart.
 fn mark<DB: DrawingBackend>(
     area: &DrawingArea<DB, Shift>,
     number: usize,
-    at: (i32, i32),
+    x: i32,
+    y: i32,
     scale: i32,
 ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
-    let colour = COLOURS[number % COLOURS.len()];
+    let (at, colour) = ((x, y), COLOURS[number % COLOURS.len()]);
     let reach = 4 * scale;
     match number % 4 {
         0 => area.draw(&Circle::new(at, reach, colour.filled())),
         1 => area.draw(&TriangleMarker::new(at, reach + scale, colour.filled())),
         2 => {
-            let corners = [(at.0 - reach, at.1 - reach), (at.0 + reach, at.1 + reach)];
+            let corners = [(x - reach, y - reach), (x + reach, y + reach)];
             area.draw(&Rectangle::new(corners, colour.filled()))
         }
         _ => area.draw(&Cross::new(at, reach, colour.stroke_width(2 * scale as u32))),

@@ -2,12 +2,14 @@
 //! gives the same bytes.
 
 mod draw;
+mod heat;
 mod page;
 mod scale;
 
 use std::path::{Path, PathBuf};
 
 pub use draw::register_font;
+pub use heat::{HeatCell, HeatMap, HeatRow};
 pub use page::escape;
 pub use scale::short;
 

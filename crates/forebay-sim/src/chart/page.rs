@@ -12,6 +12,7 @@ svg { max-width: 100%; height: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.15rem 0.8rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
 th.n, td.n { text-align: right; }
+table.heat { font-size: 0.8rem; } .heat th, .heat td { padding: 0.1rem 0.35rem; }
 details { margin: 0.5rem 0 1.5rem; }
 .holds, .beyond { color: #00664a; } .weaker { color: #8a5a00; } .fails { color: #a02c00; font-weight: bold; }";
 

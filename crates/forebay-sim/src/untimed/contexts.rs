@@ -2,7 +2,7 @@
 //! over its directory.
 
 use forebay_core::directory::Directory;
-use forebay_core::engine::Programs;
+use forebay_core::engine::ContextSeat;
 use forebay_core::frames::{FETCHING, FREE, flag};
 use forebay_core::index::Dense;
 use forebay_core::partition::{Callers, Segments};
@@ -39,7 +39,7 @@ pub struct Contexts<R> {
 impl<R: replacement::Replacement + Send + 'static> Contexts<R> {
     /// Of `frames` blocks.
     pub fn new(frames: u32, contexts: presets::Contexts) -> Contexts<R> {
-        let Programs { callers, loops, placements } = contexts.build::<R>(&[frames]);
+        let ContextSeat { callers, loops, placements } = contexts.build::<R>(&[frames]);
         let loops = Some(loops);
         let (lists, ghosts) = (Segments::<R>::lists(1, loops), Segments::<R>::ghosts(frames, 1, true));
         Contexts {
@@ -53,7 +53,7 @@ impl<R: replacement::Replacement + Send + 'static> Contexts<R> {
     /// How many blocks the default partition has, how many are one-shot, and how many each loop
     /// has.
     pub fn sizes(&self) -> Vec<u32> {
-        self.segments.program(0).map(|program| program.sizes(&self.directory.frames).collect()).unwrap_or_default()
+        self.segments.context_parts(0).map(|parts| parts.sizes(&self.directory.frames).collect()).unwrap_or_default()
     }
 
     /// The record of contexts.

@@ -56,7 +56,8 @@ impl Trace<'_> {
         let mut chunk = Chunk::default();
         while references.next(&mut chunk)? {
             stack.refer(&chunk.keys);
-            if !passes.goes_on(references.progress()) {
+            let (done, all) = references.progress();
+            if !passes.goes_on(done, all) {
                 return Ok(false);
             }
         }

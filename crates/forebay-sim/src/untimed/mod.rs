@@ -19,6 +19,7 @@ mod cache;
 mod capacity;
 mod contexts;
 mod curve;
+mod guest;
 mod moments;
 mod opt;
 mod passes;
@@ -31,6 +32,7 @@ mod sweep;
 pub use capacity::{Capacity, NotACapacity};
 pub use contexts::Contexts;
 pub use curve::curve;
+pub use guest::{Guest, GuestError, GuestRun, replay_guest};
 pub use replay::{Size, replay, size};
 
 /// Opens the trace from its beginning; called once a pass.
@@ -133,15 +135,12 @@ pub struct Outcome {
 
 impl Outcome {
     fn new(algorithm: Algorithm, capacity_blocks: u64, requests: u64, misses: u64) -> Outcome {
+        Outcome::named(algorithm.to_string(), capacity_blocks, requests, misses)
+    }
+
+    fn named(policy: String, capacity_blocks: u64, requests: u64, misses: u64) -> Outcome {
         let miss_ratio = if requests == 0 { 0.0 } else { misses as f64 / requests as f64 };
-        Outcome {
-            policy: algorithm.to_string(),
-            capacity_blocks,
-            requests,
-            hits: requests - misses,
-            misses,
-            miss_ratio,
-        }
+        Outcome { policy, capacity_blocks, requests, hits: requests - misses, misses, miss_ratio }
     }
 }
 

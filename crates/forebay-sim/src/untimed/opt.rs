@@ -35,7 +35,8 @@ impl NextUses {
                 }
                 now = now.checked_add(1).filter(|&now| now < NEVER).ok_or(Error::TooLong)?;
             }
-            if !passes.goes_on(references.progress()) {
+            let (done, all) = references.progress();
+            if !passes.goes_on(done, all) {
                 return Ok(None);
             }
         }
@@ -93,7 +94,7 @@ pub(super) fn misses(next: &NextUses, capacity: u64, passes: &Passes<'_>) -> Opt
             }
             now += 1;
         }
-        if !passes.goes_on((u64::from(now), all as u64)) {
+        if !passes.goes_on(u64::from(now), all as u64) {
             return None;
         }
     }

@@ -4,19 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Watch;
 
-/// How much of a pass is done.
-#[derive(Clone, Copy)]
-pub(super) struct Progress {
-    pub(super) done: u64,
-    pub(super) all: u64,
-}
-
-impl From<(u64, u64)> for Progress {
-    fn from((done, all): (u64, u64)) -> Progress {
-        Progress { done, all }
-    }
-}
-
 /// A number of passes, which count as equally long.
 pub(super) struct Passes<'a> {
     watch: &'a dyn Watch,
@@ -29,9 +16,8 @@ impl<'a> Passes<'a> {
         Passes { watch, of, done: AtomicU64::new(0) }
     }
 
-    /// Reports how far the present pass is; returns whether it shall go on.
-    pub(super) fn goes_on(&self, present: impl Into<Progress>) -> bool {
-        let Progress { done, all } = present.into();
+    /// Reports how much of the present pass is done; returns whether it shall go on.
+    pub(super) fn goes_on(&self, done: u64, all: u64) -> bool {
         let before = self.done.load(Ordering::Relaxed).saturating_mul(all);
         self.watch.progress(before.saturating_add(done.min(all)), all.saturating_mul(self.of));
         !self.watch.stopped()

@@ -88,7 +88,8 @@ fn smallest(size: usize, open: &Open<'_>, options: &Options, passes: &Passes<'_>
             names.iter().for_each(|&name| kept.add(sample_hash(name)));
         }
         batch.clear();
-        if !passes.goes_on(source.progress()) {
+        let (done, all) = source.progress();
+        if !passes.goes_on(done, all) {
             return Ok(None);
         }
     }

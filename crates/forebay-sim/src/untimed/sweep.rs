@@ -38,7 +38,8 @@ pub(super) fn serve(
         for cache in caches.iter_mut() {
             cache.refer(&chunk);
         }
-        if !passes.goes_on(references.progress()) {
+        let (done, all) = references.progress();
+        if !passes.goes_on(done, all) {
             return Ok(None);
         }
     }
@@ -120,7 +121,8 @@ impl<'a> Rounds<'a> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let next = &mut *next;
         next.more = next.references.next(&mut next.chunk);
-        next.stopped = !passes.goes_on(next.references.progress());
+        let (done, all) = next.references.progress();
+        next.stopped = !passes.goes_on(done, all);
     }
 
     /// The next chunk becomes this one.

@@ -3,10 +3,14 @@
 use forebay_device::device;
 use forebay_sim::Unwatched;
 use forebay_sim::timed::{Load, Outcome, Setup, Told, Workload, run};
-use forebay_trace::generate;
+use forebay_trace::generate::{self, Given};
 
 /// A load of today on the object store, with memory for so many per cent of what it reads.
-fn today(load: &str, parameters: &[(&str, &str)], percent: u64, pool: bool, told: Told) -> Outcome {
+const fn given<'a>(name: &'a str, value: &'a str) -> Given<'a> {
+    Given { name, value }
+}
+
+fn today(load: &str, parameters: &[Given<'_>], percent: u64, pool: bool, told: Told) -> Outcome {
     let mut source = generate::named(load, parameters, 1).expect("a load");
     let workload = Workload::load(&mut source).expect("it has requests");
     let memory = workload.bytes() * percent / 100;
@@ -28,11 +32,11 @@ fn today(load: &str, parameters: &[(&str, &str)], percent: u64, pool: bool, told
 #[test]
 fn told_loads_wait_for_the_rate_and_not_for_the_latency() {
     for (load, parameters, pool, gain) in [
-        ("epochs", [("tasks", "4000"), ("samples", "1000")], true, 8.0),
-        ("epochs-packed", [("tasks", "4000"), ("samples", "1000")], true, 8.0),
-        ("shards", [("tasks", "96"), ("shards", "32")], true, 1.5),
-        ("parquet", [("tasks", "200"), ("files", "16")], false, 3.0),
-        ("container-starts", [("tasks", "80"), ("images", "24")], false, 3.0),
+        ("epochs", [given("tasks", "4000"), given("samples", "1000")], true, 8.0),
+        ("epochs-packed", [given("tasks", "4000"), given("samples", "1000")], true, 8.0),
+        ("shards", [given("tasks", "96"), given("shards", "32")], true, 1.5),
+        ("parquet", [given("tasks", "200"), given("files", "16")], false, 3.0),
+        ("container-starts", [given("tasks", "80"), given("images", "24")], false, 3.0),
     ] {
         let [untold, told] = [Told::Nobody, Told::Everybody].map(|told| today(load, &parameters, 50, pool, told));
         let ratio = told.throughput_mb_s / untold.throughput_mb_s;
@@ -45,14 +49,14 @@ fn told_loads_wait_for_the_rate_and_not_for_the_latency() {
 
 #[test]
 fn the_same_is_told_to_the_bit() {
-    let run = || today("epochs", &[("tasks", "600"), ("samples", "200")], 50, true, Told::Everybody);
+    let run = || today("epochs", &[given("tasks", "600"), given("samples", "200")], 50, true, Told::Everybody);
     assert_eq!(format!("{:?}", run()), format!("{:?}", run()));
 }
 
 /// The first tasks may be those of readers that tell nothing.
 #[test]
 fn only_some_tasks_tell() {
-    let parameters = [("tasks", "40"), ("images", "24")];
+    let parameters = [given("tasks", "40"), given("images", "24")];
     let hinted = |told| today("container-starts", &parameters, 50, false, told).levels[0].counters.hinted;
     let (all, half, none) = (hinted(Told::Everybody), hinted(Told::From(20)), hinted(Told::From(40)));
     assert!(all > half && half > 0 && none == 0, "{all}, {half}, {none}");

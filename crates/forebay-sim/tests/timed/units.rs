@@ -7,7 +7,8 @@ use forebay_core::{Action, Cause, Event, EventKind};
 use forebay_device::scheduler::SchedulerKind;
 use forebay_sim::Unwatched;
 use forebay_sim::timed::{Load, Outcome, Record, Setup, Workload, run_recorded};
-use forebay_trace::{Request, generate};
+use forebay_trace::Request;
+use forebay_trace::generate::{self, Given};
 
 use crate::load::{READ, flat, sequential, setup, workload};
 
@@ -88,7 +89,8 @@ fn a_page_that_was_given_up_is_read_alone() {
 
 #[test]
 fn what_nobody_needs_is_called_off_or_served() {
-    let mut source = generate::named("one-rand-10", &[("tasks", "100"), ("think", "0")], 1).expect("a workload");
+    let given = Given::list("tasks=100,think=0").expect("parameters");
+    let mut source = generate::named("one-rand-10", &given, 1).expect("a workload");
     let workload = Workload::load(&mut source).expect("requests");
     let mut setup = Setup { call_off: true, ..setup("aggressive", flat(2.0, 1), 6) };
     setup.levels[0].memory_bytes = 256 << 20;

@@ -112,15 +112,16 @@ impl Read {
         self.from = self.filled / SECTOR * SECTOR;
         self.pieces.clear();
         let mut skip = self.from;
-        for &(start, len) in self.buffer.parts() {
+        for part in self.buffer.parts() {
             if self.pieces.len() == PIECES {
                 break;
             }
+            let len = part.len();
             if skip >= len {
                 skip -= len;
                 continue;
             }
-            let base = start.wrapping_add(skip).cast();
+            let base = part.cast::<u8>().wrapping_add(skip).cast();
             self.pieces.push(libc::iovec { iov_base: base, iov_len: len - skip });
             skip = 0;
         }

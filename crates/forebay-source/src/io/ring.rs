@@ -100,6 +100,12 @@ impl Drop for Ring {
     }
 }
 
+/// A read that is over.
+struct Over {
+    read: Box<Read>,
+    outcome: io::Result<usize>,
+}
+
 impl Shared {
     /// Gives the kernel as much of the queue as there are slots for.
     fn fill(&self, state: &mut State) {
@@ -164,7 +170,7 @@ impl Shared {
                     return;
                 }
             }
-            for (read, outcome) in over {
+            for Over { read, outcome } in over {
                 read.finish(outcome);
             }
         }
@@ -186,7 +192,7 @@ impl Shared {
 
     /// Takes all completions: starts the next attempt of unfinished reads, and moves those that are
     /// over into `over`.
-    fn take(&self, state: &mut State, over: &mut Vec<(Box<Read>, io::Result<usize>)>) {
+    fn take(&self, state: &mut State, over: &mut Vec<Over>) {
         let mut again = false;
         // SAFETY: only the ring's thread uses the completion queue.
         for completion in unsafe { self.ring.completion_shared() } {
@@ -203,7 +209,7 @@ impl Shared {
                     again = true;
                 }
                 Next::Over(outcome) => {
-                    over.extend(state.slots[slot].take().map(|read| (read, outcome)));
+                    over.extend(state.slots[slot].take().map(|read| Over { read, outcome }));
                     state.free.push(slot);
                 }
             }

@@ -176,8 +176,10 @@ fn long(time: Duration) -> String {
 mod tests {
     use super::*;
 
-    fn of(status: u16, headers: &[(&'static str, &str)], body: &str, region: Option<&str>) -> Option<Amiss> {
-        let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+    /// A refusal with a header, such as `date: today`, or none.
+    fn of(status: u16, header: &str, body: &str, region: Option<&str>) -> Option<Amiss> {
+        let headers = header.split_once(": ").map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+        let headers = headers.into_iter().collect();
         let now = httpdate::parse_http_date("Thu, 26 Nov 2026 18:00:00 GMT").unwrap();
         Amiss::of_refusal(&Refused { status, headers: &headers, body, region }, now)
     }
@@ -186,29 +188,29 @@ mod tests {
     fn another_region_is_named() {
         let here = Some("us-east-1");
         let there = Some(Amiss::Elsewhere(Some("eu-west-1".into())));
-        let header = [("x-amz-bucket-region", "eu-west-1")];
+        let header = "x-amz-bucket-region: eu-west-1";
         let malformed = "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-1</Region></Error>";
-        assert_eq!(of(301, &header, "", None), there);
-        assert_eq!(of(301, &[], "", here), Some(Amiss::Elsewhere(None)));
-        assert_eq!(of(400, &header, "", here), there);
-        assert_eq!(of(400, &[], malformed, here), there);
-        assert_eq!(of(400, &header, "", Some("eu-west-1")), None);
-        assert_eq!(of(400, &header, "<Code>ExpiredToken</Code>", here), None);
+        assert_eq!(of(301, header, "", None), there);
+        assert_eq!(of(301, "", "", here), Some(Amiss::Elsewhere(None)));
+        assert_eq!(of(400, header, "", here), there);
+        assert_eq!(of(400, "", malformed, here), there);
+        assert_eq!(of(400, header, "", Some("eu-west-1")), None);
+        assert_eq!(of(400, header, "<Code>ExpiredToken</Code>", here), None);
         let illegal = |of: &str| {
             let message = format!("The {of} location constraint is incompatible for the region specific endpoint.");
             format!("<Error><Code>IllegalLocationConstraintException</Code><Message>{message}</Message></Error>")
         };
-        assert_eq!(of(400, &[], &illegal("eu-west-1"), here), there);
-        assert_eq!(of(400, &header, &illegal("unspecified"), here), there);
-        assert_eq!(of(400, &[], &illegal("unspecified"), None), Some(Amiss::Elsewhere(None)));
-        assert_eq!(of(301, &[("x-amz-bucket-region", "a b; rm")], "", here), Some(Amiss::Elsewhere(None)));
+        assert_eq!(of(400, "", &illegal("eu-west-1"), here), there);
+        assert_eq!(of(400, header, &illegal("unspecified"), here), there);
+        assert_eq!(of(400, "", &illegal("unspecified"), None), Some(Amiss::Elsewhere(None)));
+        assert_eq!(of(301, "x-amz-bucket-region: a b; rm", "", here), Some(Amiss::Elsewhere(None)));
     }
 
     #[test]
     fn a_server_that_wants_encryption_says_so() {
         let nginx = "<html><center>The plain HTTP request was sent to HTTPS port</center></html>";
         for body in ["Client sent an HTTP request to an HTTPS server.\n", nginx] {
-            assert_eq!(of(400, &[], body, Some("us-east-1")), Some(Amiss::Plain));
+            assert_eq!(of(400, "", body, Some("us-east-1")), Some(Amiss::Plain));
         }
     }
 
@@ -216,7 +218,7 @@ mod tests {
     fn a_clock_that_is_off_says_how_far() {
         let code = "<Code>RequestTimeTooSkewed</Code>";
         let said = |date: &str, body| {
-            of(403, &[("date", date)], body, Some("r")).map(|amiss| amiss.to_string()).unwrap_or_default()
+            of(403, &format!("date: {date}"), body, Some("r")).map(|amiss| amiss.to_string()).unwrap_or_default()
         };
         assert!(said("Thu, 26 Nov 2026 15:58:00 GMT", code).contains("is 2 h 2 min ahead of"));
         assert!(said("Thu, 26 Nov 2026 18:20:00 GMT", "").contains("is 20 min behind"));

@@ -1,6 +1,5 @@
 //! A remote storage as a tree of names.
 
-use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +12,7 @@ use super::gate::Gate;
 use super::names::{Known, Names};
 use super::patience::Patience;
 use super::{Hint, Remote, Told, Trouble, encryption, runtime, start, time};
-use crate::{Attributes, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Space, Then, Version};
+use crate::{Attributes, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Then, Version};
 
 /// A bucket, a web server, or a part of one. See the head of `remote/mod.rs`.
 pub struct RemoteSource {
@@ -172,6 +171,13 @@ impl RemoteSource {
     }
 }
 
+/// A name that the storage has.
+struct Found {
+    told: Told,
+    /// When the storage told it.
+    at: Instant,
+}
+
 impl View {
     /// The attributes shown for a name; `None` for a file without a length.
     fn attributes(&self, path: &Path, told: &Told, at: Option<Instant>) -> Option<Attributes> {
@@ -206,15 +212,15 @@ impl View {
         Identity { name: Name::path(&self.asker.address, path), version }
     }
 
-    /// The meaning of a name, and when the storage told it; asked for if it is not known.
-    fn look_up(&self, path: &Path, then: impl FnOnce(Result<(Told, Instant)>) + Send + 'static) {
+    /// The meaning of a name; asked for if it is not known.
+    fn look_up(&self, path: &Path, then: impl FnOnce(Result<Found>) + Send + 'static) {
         if path.as_os_str().is_empty() {
-            return then(Ok((Told::Folder(None), Instant::now())));
+            return then(Ok(Found { told: Told::Folder(None), at: Instant::now() }));
         }
         let shown = path.display().to_string();
         let answer = move |known: Result<Known>| {
             then(known.and_then(|Known { told, at }| match told {
-                Some(told) => Ok((told, at)),
+                Some(told) => Ok(Found { told, at }),
                 None => Err(Error::NotFound(shown)),
             }))
         };
@@ -261,7 +267,7 @@ impl Source for RemoteSource {
         };
         let view = Arc::clone(&self.view);
         self.view.look_up(&path.clone(), move |found| {
-            then(found.and_then(|(told, at)| {
+            then(found.and_then(|Found { told, at }| {
                 let untold = || Error::Storage { name: path.display().to_string(), reason: "has no length".into() };
                 view.attributes(&path, &told, Some(at)).ok_or_else(untold)
             }));
@@ -282,26 +288,10 @@ impl Source for RemoteSource {
             Err(error) => return then(Err(error)),
         };
         let view = Arc::clone(&self.view);
-        self.view.look_up(&path.clone(), move |found| then(found.and_then(|(told, _)| view.open(&path, &told))));
+        self.view.look_up(&path.clone(), move |found| then(found.and_then(|found| view.open(&path, &found.told))));
     }
 
     fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>> {
         Ok(self.view.attributes(&folder.join(listed.name), &Told::of(listed), Some(listed.told)))
-    }
-
-    fn read_link(&self, path: &Path) -> Result<PathBuf> {
-        Err(Error::Refused { name: path.display().to_string(), errno: libc::EINVAL })
-    }
-
-    fn xattr(&self, path: &Path, _name: &OsStr) -> Result<Vec<u8>> {
-        Err(Error::Refused { name: path.display().to_string(), errno: libc::ENODATA })
-    }
-
-    fn xattrs(&self, _path: &Path) -> Result<Vec<OsString>> {
-        Ok(Vec::new())
-    }
-
-    fn space(&self) -> Result<Space> {
-        Ok(Space::default())
     }
 }

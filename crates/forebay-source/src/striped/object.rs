@@ -9,6 +9,7 @@
 //! The other members' shares in that label are lost, since those members are asked another time
 //! with another label.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -115,16 +116,17 @@ impl Gathering {
         came.sort_by_key(|&(member, ..)| member);
         let outcome = came.iter().try_for_each(|(.., outcome)| outcome.clone());
         if outcome.is_ok() {
-            let brought: Vec<(usize, Vec<u8>)> =
+            let brought: BTreeMap<usize, Vec<u8>> =
                 came.iter().map(|(member, buffer, _)| (*member, buffer.to_vec())).collect();
             self.fill(&mut fetch.buffer, &brought);
         }
         fetch.finish(outcome);
     }
 
-    fn fill(&self, buffer: &mut Segments, brought: &[(usize, Vec<u8>)]) {
+    /// Fills a buffer with the bytes of each member.
+    fn fill(&self, buffer: &mut Segments, brought: &BTreeMap<usize, Vec<u8>>) {
         for (member, chunk) in self.stripes.chunks(self.range.clone()) {
-            let Some((_, bytes)) = brought.iter().find(|(other, _)| *other == member) else { continue };
+            let Some(bytes) = brought.get(&member) else { continue };
             let from = self.stripes.share(chunk.start, member) - self.stripes.share(self.range.start, member);
             let len = chunk.end - chunk.start;
             buffer.write((chunk.start - self.range.start) as usize, &bytes[from as usize..(from + len) as usize]);

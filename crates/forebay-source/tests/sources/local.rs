@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::ptr;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
@@ -28,8 +29,9 @@ impl Keeper for Pages {}
 /// So many pieces of a block, none beside the one before it.
 fn scattered(pieces: usize) -> Segments {
     let memory = Segments::own(2 * pieces * BLOCK);
-    let (start, _) = memory.parts()[0];
-    let parts = (0..pieces).rev().map(|piece| (start.wrapping_add(2 * piece * BLOCK), BLOCK)).collect();
+    let start = memory.parts()[0].cast::<u8>();
+    let part = |piece: usize| ptr::slice_from_raw_parts_mut(start.wrapping_add(2 * piece * BLOCK), BLOCK);
+    let parts = (0..pieces).rev().map(part).collect();
     // SAFETY: the pieces lie within the memory, which is theirs alone, and do not overlap.
     unsafe { Segments::over(parts, Arc::new(Pages { _memory: Mutex::new(memory) })) }
 }

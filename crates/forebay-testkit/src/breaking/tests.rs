@@ -50,10 +50,10 @@ fn without_a_fault_an_answer_is_the_servers() {
         ("GET", "/missing?x=%20", ""),
         ("PROPFIND", "/", ""),
     ] {
-        let through = client.ask(method, target, &[("Range", range)]).unwrap();
-        let mut direct = ask(pair.server.address(), method, target, &[("Range", range)]).unwrap();
+        let through = client.ask(method, target, &[Header::new("Range", range)]).unwrap();
+        let mut direct = ask(pair.server.address(), method, target, &[Header::new("Range", range)]).unwrap();
         // The one header of a hop comes last from the proxy.
-        let length = direct.headers.iter().position(|(name, _)| name == "Content-Length").unwrap();
+        let length = direct.headers.iter().position(|header| header.name == "Content-Length").unwrap();
         let length = direct.headers.remove(length);
         direct.headers.push(length);
         assert_eq!(through, direct, "{method} {target}");
@@ -126,7 +126,7 @@ fn silence_is_that_of_some_requests() {
         for ((method, target, header), silent) in asked.into_iter().zip(silent) {
             let mut client = Connection::new(pair.proxy.address()).unwrap();
             client.set_patience(Duration::from_millis(if silent { 50 } else { 60_000 })).unwrap();
-            let answer = client.ask(method, target, &[(header, "bytes=0-9")]);
+            let answer = client.ask(method, target, &[Header::new(header, "bytes=0-9")]);
             assert_eq!(answer.is_err(), silent, "{which:?} {method} {header}");
         }
     }

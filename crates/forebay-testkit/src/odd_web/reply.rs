@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustix::net::sockopt::set_socket_linger;
 
 use crate::acceptor::Stop;
+use crate::header::Header;
 
 /// An answer.
 #[derive(Clone, Debug)]
@@ -15,7 +16,7 @@ pub(crate) struct Reply {
     pub(crate) version: u8,
     pub(crate) code: u16,
     /// In their order. A content length among them replaces the right one.
-    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<Header>,
     pub(crate) body: Vec<u8>,
     pub(crate) framing: Framing,
     pub(crate) manner: Manner,
@@ -76,7 +77,7 @@ impl Reply {
 
     /// Adds a header.
     pub(crate) fn header(mut self, name: &str, value: impl Into<String>) -> Reply {
-        self.headers.push((name.into(), value.into()));
+        self.headers.push(Header::new(name, value));
         self
     }
 
@@ -89,7 +90,7 @@ impl Reply {
 
     /// Removes a header.
     pub(crate) fn without(mut self, name: &str) -> Reply {
-        self.headers.retain(|(key, _)| !key.eq_ignore_ascii_case(name));
+        self.headers.retain(|header| !header.is(name));
         self
     }
 
@@ -142,14 +143,14 @@ impl Reply {
         }
         let reason = if self.bare { String::new() } else { format!(" {}", reason(self.code)) };
         let _ = write!(head, "HTTP/1.{} {}{reason}\r\n", self.version, self.code);
-        let told = self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+        let told = self.headers.iter().any(|header| header.is("content-length"));
         let framing = match self.framing {
             Framing::Length if told || self.code == 204 || self.code == 304 => None,
-            Framing::Length => Some(("Content-Length".to_owned(), self.body.len().to_string())),
-            Framing::Chunked | Framing::ChunkedWithExtras => Some(("Transfer-Encoding".into(), "chunked".into())),
+            Framing::Length => Some(Header::new("Content-Length", self.body.len().to_string())),
+            Framing::Chunked | Framing::ChunkedWithExtras => Some(Header::new("Transfer-Encoding", "chunked")),
             Framing::Close => None,
         };
-        for (name, value) in self.headers.iter().chain(&framing) {
+        for Header { name, value } in self.headers.iter().chain(&framing) {
             let _ = match self.bare {
                 true => write!(head, "{}:{value}\r\n", name.to_lowercase()),
                 false => write!(head, "{name}: {value}\r\n"),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::asking::{Answer, Connection, ask};
+use crate::header::Header;
 use crate::trees::content;
 
 /// The length of [`FILE`], in bytes.
@@ -28,7 +29,7 @@ fn get(server: &OddWeb) -> Answer {
 }
 
 fn range(server: &OddWeb, range: &str) -> Answer {
-    ask(server.address(), "GET", FILE, &[("Range", range)]).unwrap()
+    ask(server.address(), "GET", FILE, &[Header::new("Range", range)]).unwrap()
 }
 
 /// Whether an answer is whole, with the bytes of the file and this code.
@@ -44,7 +45,8 @@ fn plain_knows_ranges_conditions_and_counts_requests() {
     assert!(right(&whole, 200, &bytes()));
     let tag = whole.header("etag").unwrap();
     assert_eq!(client.ask("HEAD", FILE, &[]).unwrap().header("content-length"), Some("300001"));
-    let mut ask = |name, value| client.ask("GET", FILE, &[(name, value), ("Range", "bytes=1-3")]).unwrap();
+    let part = Header::new("Range", "bytes=1-3");
+    let mut ask = |name: &str, value: &str| client.ask("GET", FILE, &[Header::new(name, value), part.clone()]).unwrap();
     assert!(right(&ask("If-Match", tag), 206, &bytes()[1..4]));
     assert_eq!(ask("If-Match", "\"other\"").code, 412);
     assert_eq!(ask("If-None-Match", tag).code, 304);
@@ -155,13 +157,13 @@ fn forms_of_an_answer() {
     assert!(chunks.ends_with(body), "{chunks}");
     server.set(Oddity::TwoLengths);
     let lengths = ask_for(&server, "/small.txt").headers;
-    let lengths = lengths.iter().filter(|(name, _)| name == "Content-Length").map(|(_, value)| value.as_str());
+    let lengths = lengths.iter().filter(|header| header.name == "Content-Length").map(|header| header.value.as_str());
     assert_eq!(lengths.collect::<Vec<_>>(), ["12", "13"]);
     server.set(Oddity::LongHeader(1_000_000));
     assert_eq!(get(&server).header("x-long").unwrap().len(), 1_000_000);
     server.set(Oddity::BareHead);
     let bare = get(&server);
-    assert!(right(&bare, 200, &bytes()) && bare.headers.iter().all(|(name, _)| *name == name.to_lowercase()));
+    assert!(right(&bare, 200, &bytes()) && bare.headers.iter().all(|header| header.name == header.name.to_lowercase()));
     server.set(Oddity::NotHttp);
     assert!(ask(server.address(), "GET", FILE, &[]).is_err());
     for code in [100, 102, 103] {
@@ -260,7 +262,7 @@ fn dates_and_tags() {
     server.set(Oddity::Tag(Tag::Shared));
     assert_eq!(get(&server).header("etag"), ask_for(&server, "/small.txt").header("etag"));
     server.set(Oddity::IfMatchFails);
-    assert_eq!(ask(server.address(), "GET", FILE, &[("If-Match", "*")]).unwrap().code, 412);
+    assert_eq!(ask(server.address(), "GET", FILE, &[Header::new("If-Match", "*")]).unwrap().code, 412);
     assert!(right(&get(&server), 200, &bytes()));
     server.set(Oddity::Changing);
     let versions = [get(&server), get(&server)];
@@ -270,7 +272,7 @@ fn dates_and_tags() {
     }
     assert_eq!(head(&server).header("etag"), versions[1].header("etag"));
     let tag = versions[1].header("etag").unwrap();
-    assert_eq!(ask(server.address(), "GET", FILE, &[("If-Match", tag)]).unwrap().code, 412);
+    assert_eq!(ask(server.address(), "GET", FILE, &[Header::new("If-Match", tag)]).unwrap().code, 412);
 }
 
 #[test]
@@ -294,9 +296,9 @@ fn refusals() {
     }
     server.set(Oddity::Password);
     assert_eq!(get(&server).code, 401);
-    let login = [("Authorization", "Basic dXNlcjpzZWNyZXQ=")];
+    let login = [Header::new("Authorization", "Basic dXNlcjpzZWNyZXQ=")];
     assert!(right(&ask(server.address(), "GET", FILE, &login).unwrap(), 200, &bytes()));
-    let propfind = || ask(server.address(), "PROPFIND", "/folder/", &[("Depth", "1")]).unwrap();
+    let propfind = || ask(server.address(), "PROPFIND", "/folder/", &[Header::new("Depth", "1")]).unwrap();
     server.set(Oddity::Propfind(405));
     assert_eq!((propfind().code, get(&server).code), (405, 200));
     server.set(Oddity::PropfindPage);

@@ -9,6 +9,7 @@ use super::python::Python;
 use super::rclone::{Protocol, Rclone};
 use super::wsgidav::Wsgidav;
 use crate::asking::{Answer, ask};
+use crate::header::Header;
 use crate::need;
 use crate::nginx::{self, Nginx};
 use crate::trees::content;
@@ -22,8 +23,8 @@ fn tree() -> (tempfile::TempDir, Vec<u8>) {
     (tree, bytes)
 }
 
-fn get(address: SocketAddr, target: &str, headers: &[(&str, &str)]) -> Answer {
-    let answer = ask(address, "GET", target, &[headers, &[("Connection", "close")]].concat()).unwrap();
+fn get(address: SocketAddr, target: &str, headers: &[Header]) -> Answer {
+    let answer = ask(address, "GET", target, &[headers, &[Header::new("Connection", "close")]].concat()).unwrap();
     assert!(answer.whole, "{target}: {:?}", answer.headers);
     answer
 }
@@ -36,9 +37,9 @@ fn files(address: SocketAddr, bytes: &[u8], ranges: bool) {
     assert!(whole.body == bytes);
     assert_eq!((get(address, "/empty", &[]).code, get(address, "/empty", &[]).body), (200, vec![]));
     assert_eq!(get(address, "/missing", &[]).code, 404);
-    let head = ask(address, "HEAD", file, &[("Connection", "close")]).unwrap();
+    let head = ask(address, "HEAD", file, &[Header::new("Connection", "close")]).unwrap();
     assert_eq!((head.code, head.header("content-length")), (200, Some("300001")));
-    let part = get(address, file, &[("Range", "bytes=4095-8192")]);
+    let part = get(address, file, &[Header::new("Range", "bytes=4095-8192")]);
     if ranges {
         assert_eq!((part.code, part.header("content-range")), (206, Some("bytes 4095-8192/300001")));
         assert!(part.body == bytes[4095..=8192]);
@@ -50,7 +51,7 @@ fn files(address: SocketAddr, bytes: &[u8], ranges: bool) {
 
 /// The answer to a PROPFIND of the folder.
 fn propfind(address: SocketAddr) -> String {
-    let headers = [("Depth", "1"), ("Content-Length", "0"), ("Connection", "close")];
+    let headers = [Header::new("Depth", "1"), Header::new("Content-Length", "0"), Header::new("Connection", "close")];
     let answer = ask(address, "PROPFIND", "/folder/", &headers).unwrap();
     assert_eq!(answer.code, 207);
     answer.text()

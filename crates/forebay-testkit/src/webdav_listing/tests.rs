@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::asking::{Answer, ask};
+use crate::header::Header;
 use crate::odd_web::{MODIFIED, Outcome};
 
 fn files() -> Files {
@@ -11,7 +12,7 @@ fn files() -> Files {
 
 fn propfind(shape: Shape, target: &str, depth: &str) -> Answer {
     let server = WebDav::start(files(), shape).unwrap();
-    ask(server.address(), "PROPFIND", target, &[("Depth", depth)]).unwrap()
+    ask(server.address(), "PROPFIND", target, &[Header::new("Depth", depth)]).unwrap()
 }
 
 fn text(shape: Shape) -> String {
@@ -35,7 +36,7 @@ const HREFS: [&str; 4] = ["/a%20b/", "/a%20b/%5B1%5D%25.txt", "/a%20b/c%26d.txt"
 fn plain_lists_folders_at_each_depth_and_serves_files() {
     let server = WebDav::start(files(), Shape::Plain).unwrap();
     let propfind = |target, depth| {
-        let answer = ask(server.address(), "PROPFIND", target, &[("Depth", depth)]).unwrap();
+        let answer = ask(server.address(), "PROPFIND", target, &[Header::new("Depth", depth)]).unwrap();
         (answer.code, texts(&answer.text(), "href"))
     };
     assert_eq!(propfind("/a%20b/", "1"), (207, HREFS.map(str::to_owned).into()));
@@ -136,7 +137,7 @@ fn addresses_and_encodings() {
     assert!(has(root(E::Utf8), "<D:href>/caf\u{e9}.txt</D:href>".as_bytes()));
     let odd = |encoding, target| {
         let server = WebDav::start(Files::odd_names(), Shape::Encoding(encoding)).unwrap();
-        ask(server.address(), "PROPFIND", target, &[("Depth", "1")]).unwrap().body
+        ask(server.address(), "PROPFIND", target, &[Header::new("Depth", "1")]).unwrap().body
     };
     assert!(has(odd(E::Utf8, "/"), b"<D:href>/caf%E9</D:href>"));
     assert!(has(odd(E::Bytes, "/"), b"<D:href>/caf\xe9</D:href>"));

@@ -23,7 +23,7 @@ mod today;
 mod web;
 mod zipf;
 
-pub use parameters::{Kind, Parameter, Value, WrongWorkload};
+pub use parameters::{Given, Kind, Parameter, Value, WrongWorkload};
 
 use crate::{BATCH, Error, FileInfo, Request, Shape, Source};
 use parameters::Values;
@@ -57,7 +57,14 @@ pub fn kinds() -> impl Iterator<Item = &'static Kind> {
 }
 
 /// The workload of this name with these parameters; absent ones have their defaults.
-pub fn named(name: &str, parameters: &[(&str, &str)], seed: u64) -> Result<Generated, WrongWorkload> {
+///
+/// ```
+/// use forebay_trace::generate::{Given, named};
+///
+/// let trace = named("zipf", &Given::list("objects=1000,alpha=0.9")?, 1)?;
+/// # Ok::<(), forebay_trace::generate::WrongWorkload>(())
+/// ```
+pub fn named(name: &str, parameters: &[Given<'_>], seed: u64) -> Result<Generated, WrongWorkload> {
     let kind = kinds().find(|kind| kind.name == name);
     let kind = kind.ok_or_else(|| WrongWorkload::Unknown { name: name.to_owned(), known: names() })?;
     let values = Values::of(kind, parameters)?;

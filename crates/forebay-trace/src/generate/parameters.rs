@@ -88,6 +88,26 @@ fn bytes(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
+/// A parameter that is given to a workload, as text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Given<'a> {
+    /// The parameter's name.
+    pub name: &'a str,
+    /// Its value.
+    pub value: &'a str,
+}
+
+impl<'a> Given<'a> {
+    /// The parameters of a text such as `objects=1000,alpha=0.9`; an empty text has none.
+    pub fn list(text: &'a str) -> Result<Vec<Given<'a>>, WrongWorkload> {
+        let given = |part: &'a str| match part.split_once('=') {
+            Some((name, value)) => Ok(Given { name, value }),
+            None => Err(WrongWorkload::Text { text: part.to_owned() }),
+        };
+        text.split(',').filter(|part| !part.is_empty()).map(given).collect()
+    }
+}
+
 /// The fault in a description of a workload.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WrongWorkload {
@@ -98,6 +118,12 @@ pub enum WrongWorkload {
         name: String,
         /// The names of workloads.
         known: String,
+    },
+    /// A text gives no parameter.
+    #[error("`{text}` is no parameter; they look like objects=1000")]
+    Text {
+        /// The text.
+        text: String,
     },
     /// It has no such parameter.
     #[error("{kind} has no parameter '{name}'; it has {known}")]
@@ -130,19 +156,19 @@ pub(super) struct Values {
 }
 
 impl Values {
-    pub(super) fn of(kind: &'static Kind, given: &[(&str, &str)]) -> Result<Values, WrongWorkload> {
+    pub(super) fn of(kind: &'static Kind, given: &[Given<'_>]) -> Result<Values, WrongWorkload> {
         let mut values: Vec<Value> = kind.parameters.iter().map(|parameter| parameter.default).collect();
-        for &(name, text) in given {
+        for &Given { name, value } in given {
             let at = kind.parameters.iter().position(|parameter| parameter.name == name);
             let at = at.ok_or_else(|| WrongWorkload::Parameter {
                 kind: kind.name,
                 name: name.to_owned(),
                 known: kind.known(),
             })?;
-            values[at] = values[at].parse(text).ok_or_else(|| WrongWorkload::Value {
+            values[at] = values[at].parse(value).ok_or_else(|| WrongWorkload::Value {
                 kind: kind.name,
                 name: name.to_owned(),
-                value: text.to_owned(),
+                value: value.to_owned(),
                 expected: format!("it is {}", values[at].expected()),
             })?;
         }

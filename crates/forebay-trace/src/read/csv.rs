@@ -2,6 +2,8 @@
 //! order and with any delimiter. With a column of offsets the requests are ranges and the object is
 //! the file.
 
+use std::ops::Range;
+
 use crate::read::clock::Clock;
 use crate::read::names::Names;
 use crate::read::text::{Line, decimal, number, quoted};
@@ -26,7 +28,7 @@ pub(crate) struct Csv {
     /// Whether the layout is final.
     begun: bool,
     /// Where the fields of a line are; kept for its memory.
-    fields: Vec<(usize, usize)>,
+    fields: Vec<Range<usize>>,
 }
 
 impl Csv {
@@ -45,7 +47,7 @@ impl Csv {
         };
         let mut fields = Vec::new();
         split(first, delimiter, &mut fields);
-        let texts: Vec<&[u8]> = fields.iter().map(|&(from, to)| &first[from..to]).collect();
+        let texts: Vec<&[u8]> = fields.iter().map(|field| &first[field.clone()]).collect();
         let header = columns.header.unwrap_or_else(|| texts.iter().all(|text| decimal(text, 9).is_none()));
         csv.columns.header = Some(header);
         if header {
@@ -119,9 +121,8 @@ impl Csv {
 
     fn field<'a>(&self, line: &'a [u8], column: Option<usize>, what: &str) -> Result<Option<&'a [u8]>, String> {
         let Some(column) = column else { return Ok(None) };
-        let &(from, to) =
-            self.fields.get(column).ok_or_else(|| format!("it has no column {} for the {what}", column + 1))?;
-        Ok(Some(&line[from..to]))
+        let field = self.fields.get(column).ok_or_else(|| format!("it has no column {} for the {what}", column + 1))?;
+        Ok(Some(&line[field.clone()]))
     }
 
     fn number(&self, line: &[u8], column: Option<usize>, what: &str) -> Result<Option<u64>, String> {
@@ -206,7 +207,7 @@ fn likely_delimiter(line: &[u8]) -> u8 {
 
 /// Where the fields of a line begin and end. One in quotes may have delimiters in it; a doubled
 /// quote within stays doubled.
-fn split(line: &[u8], delimiter: u8, fields: &mut Vec<(usize, usize)>) {
+fn split(line: &[u8], delimiter: u8, fields: &mut Vec<Range<usize>>) {
     fields.clear();
     let mut at = 0;
     loop {
@@ -228,7 +229,7 @@ fn split(line: &[u8], delimiter: u8, fields: &mut Vec<(usize, usize)>) {
         if quoted && field.len() >= 2 && field.ends_with(b"\"") {
             (from, to) = (from + 1, to - 1);
         }
-        fields.push((from, to));
+        fields.push(from..to);
         if end >= line.len() {
             return;
         }

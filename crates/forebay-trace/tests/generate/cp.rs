@@ -6,8 +6,8 @@ use super::*;
 /// until the whole file is accessed", 6000 files of 4 MB.
 #[test]
 fn one_whole_0() {
-    assert_eq!(named("one-whole-0", &[], 1).unwrap().files().len(), 6000);
-    for task in tasks(&all("one-whole-0", &[("tasks", "20")], 1)) {
+    assert_eq!(named("one-whole-0", "", 1).unwrap().files().len(), 6000);
+    for task in tasks(&all("one-whole-0", "tasks=20", 1)) {
         let offsets: Vec<u64> = task.iter().map(|request| request.offset).collect();
         assert_eq!(offsets, (0..64).map(|n| n << 16).collect::<Vec<_>>());
         assert!(
@@ -21,7 +21,7 @@ fn one_whole_0() {
 /// we add a 10 ms think time at four random points".
 #[test]
 fn one_rand_10() {
-    let requests = all("one-rand-10", &[("tasks", "2000")], 1);
+    let requests = all("one-rand-10", "tasks=2000", 1);
     let mut sizes = Vec::new();
     let tasks = tasks(&requests);
     for (task, next) in tasks.iter().zip(&tasks[1..]) {
@@ -41,10 +41,10 @@ fn one_rand_10() {
 #[test]
 fn every_microbenchmark_can_think() {
     for name in ["one-whole-0", "one-rand-10", "two-rand-0", "four-64kb-0"] {
-        let requests = all(name, &[("tasks", "50"), ("think", "3")], 1);
+        let requests = all(name, "tasks=50,think=3", 1);
         let tasks = tasks(&requests);
         assert!(tasks.windows(2).all(|two| two[1][0].at.0 - two[0][0].at.0 == 4 * 3_000_000), "{name}");
-        let silent = all(name, &[("tasks", "50"), ("think", "0")], 1);
+        let silent = all(name, "tasks=50,think=0", 1);
         assert!(silent.iter().all(|request| request.at.0 == 0), "{name}");
     }
 }
@@ -52,7 +52,7 @@ fn every_microbenchmark_can_think() {
 /// CP §3.1: "alternates reading 64 KB data blocks sequentially from two randomly chosen files".
 #[test]
 fn two_rand_0() {
-    for task in tasks(&all("two-rand-0", &[("tasks", "50")], 1)) {
+    for task in tasks(&all("two-rand-0", "tasks=50", 1)) {
         let files: Vec<u64> = task.iter().map(|request| request.file).collect();
         let distinct: BTreeSet<u64> = files.iter().copied().collect();
         assert_eq!(distinct.len(), 2);
@@ -69,7 +69,7 @@ fn two_rand_0() {
 /// CP §3.1: "randomly chooses four files and reads a 64 KB random data block from each file".
 #[test]
 fn four_64kb_0() {
-    let requests = all("four-64kb-0", &[("tasks", "500")], 1);
+    let requests = all("four-64kb-0", "tasks=500", 1);
     for task in tasks(&requests) {
         assert_eq!(task.len(), 4);
         assert_eq!(task.iter().map(|request| request.file).collect::<BTreeSet<_>>().len(), 4);
@@ -81,15 +81,14 @@ fn four_64kb_0() {
 /// CPEM §5.1: 24 to 1418 KB, 152 KB in the mean, 9 % large, 20.4 GB in all; each read whole.
 #[test]
 fn media_clips() {
-    let sizes: Vec<u64> =
-        named("media-clips", &[], 1).unwrap().files().iter().map(|file| file.bytes.unwrap()).collect();
+    let sizes: Vec<u64> = named("media-clips", "", 1).unwrap().files().iter().map(|file| file.bytes.unwrap()).collect();
     let sum = sizes.iter().sum::<u64>() as f64;
     assert!((sum / 20.4e9 - 1.0).abs() < 0.02, "{sum}");
     assert!((sum / sizes.len() as f64 / 152e3 - 1.0).abs() < 0.02);
     assert!(sizes.iter().all(|size| (24_000..=1_418_000).contains(size)));
     let large = sizes.iter().filter(|&&size| size > 400_000).count() as f64 / sizes.len() as f64;
     assert!((large - 0.09).abs() < 0.005, "{large}");
-    for task in tasks(&all("media-clips", &[("tasks", "100")], 1)) {
+    for task in tasks(&all("media-clips", "tasks=100", 1)) {
         let bytes: u64 = task.iter().map(|request| u64::from(request.len)).sum();
         assert_eq!(bytes, sizes[task[0].file as usize]);
     }
@@ -99,9 +98,9 @@ fn media_clips() {
 /// later are as ever.
 #[test]
 fn blast_may_be_under_way() {
-    let cold = [("tasks", "6"), ("volumes", "5"), ("bytes", "10000000"), ("scan", "1")];
-    let warm = all("blast", &[&cold[..], &[("running", "4")]].concat(), 1);
-    let cold = all("blast", &cold, 1);
+    let cold = "tasks=6,volumes=5,bytes=10000000,scan=1";
+    let warm = all("blast", &format!("{cold},running=4"), 1);
+    let cold = all("blast", cold, 1);
     let scans = |requests: &[Request]| -> Vec<u64> {
         tasks(requests)
             .iter()
@@ -119,8 +118,8 @@ fn blast_may_be_under_way() {
 /// in several streams.
 #[test]
 fn index_search() {
-    let requests = all("index-search", &[("tasks", "300")], 1);
-    let files = named("index-search", &[], 1).unwrap().files();
+    let requests = all("index-search", "tasks=300", 1);
+    let files = named("index-search", "", 1).unwrap().files();
     assert_eq!(files.len(), 9);
     assert_eq!(files[0].bytes, Some(522_000_000));
     let mut streams = 0.0;
@@ -145,8 +144,8 @@ fn index_search() {
 #[test]
 fn index_search_in_part() {
     let with = |part| {
-        let lists = [("keywords", "4096"), ("alpha", "0.4"), ("longest", "27000000"), ("decay", "0.25")];
-        all("index-search", &[&lists[..], &[("tasks", "1500"), ("part", part)]].concat(), 1)
+        let lists = "keywords=4096,alpha=0.4,longest=27000000,decay=0.25";
+        all("index-search", &format!("{lists},tasks=1500,part={part}"), 1)
     };
     let sums = [0.25, 0.65, 0.4].map(|power| (1..=4096).map(|rank| f64::from(rank).powf(-power)).sum::<f64>());
     assert!((27e6 * sums[0] / 18.5e9 - 1.0).abs() < 0.02, "as long as the index");

@@ -9,7 +9,7 @@ fn sac() {
     for (name, requests, mean_kb, mb) in
         [("sac-1", 192_000, 256.0, 400.0), ("sac-2", 750_000, 34.0, 425.0), ("sac-3", 750_000, 34.0, 425.0)]
     {
-        let trace = all(name, &[], 1);
+        let trace = all(name, "", 1);
         assert_eq!(trace.len(), requests);
         let mean = trace.iter().map(|request| f64::from(request.len)).sum::<f64>() / requests as f64 / 1024.0;
         assert!((mean / mean_kb - 1.0).abs() < 0.02, "{name}: {mean}");
@@ -26,7 +26,7 @@ fn sac() {
 #[test]
 fn sac_disks() {
     let disks = |name| {
-        let trace = all(name, &[], 1);
+        let trace = all(name, "", 1);
         (trace.len() as f64, trace.into_iter().map(|request| (request.offset / 8192 % 16) as f64).collect::<Vec<_>>())
     };
     let (_, uniform) = disks("sac-2");
@@ -38,23 +38,23 @@ fn sac_disks() {
     let (count, hot) = disks("sac-hot");
     let of = |disk: f64| hot.iter().filter(|&&at| at == disk).count() as f64 / count;
     assert!((of(6.0) - 0.4).abs() < 0.01 && (of(5.0) - 0.04).abs() < 0.004 && (of(15.0) - 0.04).abs() < 0.004);
-    assert!(all("sac-hot", &[("requests", "1000")], 1).iter().all(|r| r.offset % 8192 == 0 && r.len == 8192));
+    assert!(all("sac-hot", "requests=1000", 1).iter().all(|r| r.offset % 8192 == 0 && r.len == 8192));
 }
 
 #[test]
 fn what_makes_no_sense_for_sac() {
-    let error = |name: &str, given: (&str, &str)| named(name, &[given], 1).unwrap_err().to_string();
-    assert!(error("sac-1", ("stripe", "1000")).contains("stripe=1000"));
-    assert!(error("sac-2", ("array", "1G")).contains("four times"));
-    assert!(error("sac-2", ("mean", "1")).contains("a block at least"));
-    assert!(error("sac-hot", ("hot", "17")).contains("one of the disks"));
+    let error = |name: &str, given: &str| named(name, given, 1).unwrap_err().to_string();
+    assert!(error("sac-1", "stripe=1000").contains("stripe=1000"));
+    assert!(error("sac-2", "array=1G").contains("four times"));
+    assert!(error("sac-2", "mean=1").contains("a block at least"));
+    assert!(error("sac-hot", "hot=17").contains("one of the disks"));
 }
 
 /// SAC §4.2: "alternates between large reads of several files, which are most likely the database
 /// tables, and small reads and writes"; §4.4: a cache of 10 MB hits "near 50 %".
 #[test]
 fn sac_web() {
-    let trace = all("sac-web", &[("tasks", "1500")], 1);
+    let trace = all("sac-web", "tasks=1500", 1);
     let (writes, reads): (Vec<Request>, Vec<Request>) =
         trace.iter().partition(|request| request.operation == Operation::Write);
     let (large, small): (Vec<Request>, Vec<Request>) = reads.iter().partition(|request| request.len > 8192);
@@ -98,7 +98,7 @@ fn hit_rate(trace: &[Request], frames: usize) -> f64 {
 fn sac_web_is_laid_out_in_the_order_of_first_access() {
     let mut used = 0;
     // (The log begins behind the image in hand.)
-    for request in &all("sac-web", &[("tasks", "400"), ("writes", "0")], 1) {
+    for request in &all("sac-web", "tasks=400,writes=0", 1) {
         assert!(request.offset <= used, "{request:?} with {used} used");
         used = used.max((request.offset + u64::from(request.len)).next_multiple_of(4096));
     }
@@ -107,9 +107,9 @@ fn sac_web_is_laid_out_in_the_order_of_first_access() {
 
 #[test]
 fn what_makes_no_sense_for_sac_web() {
-    let error = |given: (&str, &str)| named("sac-web", &[given], 1).unwrap_err().to_string();
-    assert!(error(("scanned", "25")).contains("as many tables"));
-    assert!(error(("written", "4k")).contains("room for a write"));
-    assert!(error(("writes", "1000")).contains("at most 100"));
-    assert!(error(("large", "1")).contains("2^16"));
+    let error = |given: &str| named("sac-web", given, 1).unwrap_err().to_string();
+    assert!(error("scanned=25").contains("as many tables"));
+    assert!(error("written=4k").contains("room for a write"));
+    assert!(error("writes=1000").contains("at most 100"));
+    assert!(error("large=1").contains("2^16"));
 }

@@ -2,24 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use forebay_trace::generate::named;
 use forebay_trace::{Request, Source};
 
-use super::{all, tasks};
+use super::{all, named, tasks};
 
 /// The bytes of a request.
 fn place(request: &Request) -> (u64, u64, u32) {
     (request.file, request.offset, request.len)
 }
 
-fn bytes(name: &str, parameters: &[(&str, &str)]) -> u64 {
+fn bytes(name: &str, parameters: &str) -> u64 {
     named(name, parameters, 1).unwrap().files().iter().map(|file| file.bytes.unwrap()).sum()
 }
 
 #[test]
 fn each_epoch_has_every_sample_once_in_an_order_of_its_own() {
-    let given = [("tasks", "300"), ("samples", "100")];
-    let requests = all("epochs", &given, 1);
+    let given = "tasks=300,samples=100";
+    let requests = all("epochs", given, 1);
     let epochs: Vec<Vec<u64>> =
         requests.chunks(100).map(|epoch| epoch.iter().map(|request| request.file).collect()).collect();
     for epoch in &epochs {
@@ -27,18 +26,18 @@ fn each_epoch_has_every_sample_once_in_an_order_of_its_own() {
     }
     assert!(epochs[0] != epochs[1] && epochs[1] != epochs[2]);
     // Packed, the same samples lie side by side in four files.
-    let packed = all("epochs-packed", &given, 1);
+    let packed = all("epochs-packed", given, 1);
     assert!(requests.iter().zip(&packed).all(|(one, other)| {
         let sample = other.file * 25 + other.offset / u64::from(other.len);
         (one.file, one.len) == (sample, other.len)
     }));
-    assert_eq!(bytes("epochs", &[]), 2000 * (112 << 10));
-    assert_eq!(bytes("epochs-packed", &[("samples", "7"), ("files", "3")]), 7 * (112 << 10));
+    assert_eq!(bytes("epochs", ""), 2000 * (112 << 10));
+    assert_eq!(bytes("epochs-packed", "samples=7,files=3"), 7 * (112 << 10));
 }
 
 #[test]
 fn shards_are_read_from_front_to_back() {
-    let requests = all("shards", &[("tasks", "6"), ("shards", "3")], 1);
+    let requests = all("shards", "tasks=6,shards=3", 1);
     for shard in tasks(&requests) {
         let offsets: Vec<u64> = shard.iter().map(|request| request.offset).collect();
         assert_eq!(offsets, (0..64).map(|piece| piece << 16).collect::<Vec<_>>());
@@ -47,7 +46,7 @@ fn shards_are_read_from_front_to_back() {
 
 #[test]
 fn a_query_reads_a_footer_and_columns_of_each_row_group() {
-    let requests = all("parquet", &[], 1);
+    let requests = all("parquet", "", 1);
     let mut known = BTreeSet::new();
     for query in tasks(&requests) {
         assert_eq!((query[0].len, query[1].len), (8, 48 << 10));
@@ -63,7 +62,7 @@ fn a_query_reads_a_footer_and_columns_of_each_row_group() {
 
 #[test]
 fn ranks_share_large_tensors_and_read_small_ones_whole() {
-    let requests = all("checkpoint", &[("tasks", "8"), ("shards", "1")], 1);
+    let requests = all("checkpoint", "tasks=8,shards=1", 1);
     let mut read: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for rank in tasks(&requests) {
         assert!(rank.iter().all(|request| request.len <= 128 << 10));
@@ -82,7 +81,7 @@ fn ranks_share_large_tensors_and_read_small_ones_whole() {
 
 #[test]
 fn a_second_start_reads_nearly_the_same_in_nearly_the_same_order() {
-    let requests = all("container-starts", &[("images", "1"), ("tasks", "40")], 1);
+    let requests = all("container-starts", "images=1,tasks=40", 1);
     let starts: Vec<Vec<_>> = tasks(&requests).iter().map(|start| start.iter().map(place).collect()).collect();
     let mut all: Vec<_> = starts.concat();
     all.sort_unstable();
@@ -101,7 +100,7 @@ fn a_second_start_reads_nearly_the_same_in_nearly_the_same_order() {
 
 #[test]
 fn neighbours_share_their_headers() {
-    let requests = all("build", &[], 1);
+    let requests = all("build", "", 1);
     let headers: Vec<BTreeSet<u64>> =
         tasks(&requests).iter().map(|source| source[1..].iter().map(|request| request.file).collect()).collect();
     let shared = |one: usize, other: usize| headers[one].intersection(&headers[other]).count();
@@ -111,7 +110,7 @@ fn neighbours_share_their_headers() {
 
 #[test]
 fn points_and_steps_are_equally_far_apart() {
-    let requests = all("points", &[], 1);
+    let requests = all("points", "", 1);
     let (mut points, mut planes) = (0, 0);
     for task in tasks(&requests) {
         let apart: BTreeSet<u64> = task.windows(2).map(|pair| pair[1].offset - pair[0].offset).collect();
@@ -122,7 +121,7 @@ fn points_and_steps_are_equally_far_apart() {
         }
     }
     assert!((280..=380).contains(&points) && points + planes == 400, "{points} and {planes}");
-    let steps = all("steps", &[("stride", "8M"), ("steps", "100")], 1);
+    let steps = all("steps", "stride=8M,steps=100", 1);
     let offsets: Vec<u64> = steps.iter().map(|request| request.offset).collect();
     assert_eq!(offsets, (0..100).map(|step| step * (8 << 20)).collect::<Vec<_>>());
     assert!(steps.iter().all(|request| request.len == 32 << 10));
@@ -130,16 +129,16 @@ fn points_and_steps_are_equally_far_apart() {
 
 #[test]
 fn a_window_slides_by_a_segment_after_so_many_scans() {
-    let requests = all("log-windows", &[("tasks", "6"), ("window", "3"), ("every", "2")], 1);
+    let requests = all("log-windows", "tasks=6,window=3,every=2", 1);
     let scans: Vec<(u64, u64)> =
         tasks(&requests).iter().map(|scan| (scan[0].file, scan[scan.len() - 1].file)).collect();
     assert_eq!(scans, [(0, 2), (0, 2), (1, 3), (1, 3), (2, 4), (2, 4)]);
-    assert_eq!(bytes("log-windows", &[("tasks", "6"), ("window", "3"), ("every", "2")]), 5 * (4 << 20));
+    assert_eq!(bytes("log-windows", "tasks=6,window=3,every=2"), 5 * (4 << 20));
 }
 
 #[test]
 fn popular_lists_are_read_more_often() {
-    let requests = all("vector-lists", &[], 1);
+    let requests = all("vector-lists", "", 1);
     let mut counts: BTreeMap<u64, u32> = BTreeMap::new();
     requests.iter().for_each(|request| *counts.entry(request.offset).or_default() += 1);
     let mut counts: Vec<u32> = counts.into_values().collect();
@@ -156,7 +155,7 @@ fn all_are_small_enough_to_be_simulated_in_minutes() {
         .into_iter()
         .chain(["build", "points", "steps", "log-windows"])
     {
-        let (requests, bytes) = (all(name, &[], 1).len(), bytes(name, &[]));
+        let (requests, bytes) = (all(name, "", 1).len(), bytes(name, ""));
         println!("{name}: {requests} requests, {} MiB", bytes >> 20);
         assert!((1000..100_000).contains(&requests), "{name}: {requests} requests");
         assert!((10 << 20..1 << 30).contains(&bytes), "{name}: {bytes} bytes");

@@ -13,8 +13,15 @@ const READS: usize = 2001;
 /// From 4 KiB to 64 MiB.
 const SIZES: std::ops::RangeInclusive<u32> = 12..=26;
 
-/// For each size in bytes, the times of reads in milliseconds, ascending.
-pub(super) fn times(description: &Description, seed: u64) -> Result<Vec<(f64, Vec<f64>)>, Error> {
+/// The reads of one size.
+pub(super) struct Reads {
+    bytes: f64,
+    /// Their times, ascending.
+    times_ms: Vec<f64>,
+}
+
+/// The reads of each size.
+pub(super) fn times(description: &Description, seed: u64) -> Result<Vec<Reads>, Error> {
     let mut queue = description.queue(seed, &SchedulerKind::None)?;
     let mut random = Random::new(seed);
     let mut now = Instant(0);
@@ -33,15 +40,15 @@ pub(super) fn times(description: &Description, seed: u64) -> Result<Vec<(f64, Ve
         now.since(begin) as f64 / 1e6
     };
     let size = |bits: u32| {
-        let mut times: Vec<f64> = (0..READS).map(|id| read(id, 1 << bits)).collect();
-        times.sort_by(f64::total_cmp);
-        ((1u64 << bits) as f64, times)
+        let mut times_ms: Vec<f64> = (0..READS).map(|id| read(id, 1 << bits)).collect();
+        times_ms.sort_by(f64::total_cmp);
+        Reads { bytes: (1u64 << bits) as f64, times_ms }
     };
     Ok(SIZES.map(size).collect())
 }
 
 /// A line: for each size, the time that a share of the reads stays below.
-pub(super) fn quantile(times: &[(f64, Vec<f64>)], share: f64, name: impl Into<String>) -> Series {
+pub(super) fn quantile(sizes: &[Reads], share: f64, name: impl Into<String>) -> Series {
     let at = |times: &[f64]| times[((times.len() - 1) as f64 * share).round() as usize];
-    Series { name: name.into(), points: times.iter().map(|(size, times)| (*size, at(times))).collect() }
+    Series { name: name.into(), points: sizes.iter().map(|reads| (reads.bytes, at(&reads.times_ms))).collect() }
 }

@@ -9,10 +9,7 @@ use forebay_live::explain::{Explained, Named};
 use super::words;
 use crate::command::stats::plural;
 use crate::size::{about, count};
-use crate::table::{Side, Table, WIDTH, folded, shortened};
-
-const RIGHT: Side = Side::Right;
-const LEFT: Side = Side::Left;
+use crate::table::{Column, Table, WIDTH, folded, shortened};
 
 /// The most characters of a device's name beside a file's.
 const DEVICE: usize = 24;
@@ -95,14 +92,14 @@ fn file(stream: &Named<Stream>) -> String {
 /// The positions of streams, and the reasons for the sizes of their pieces.
 fn streams(explained: &Explained) -> String {
     let mut table = Table::new([
-        ("file", LEFT),
-        ("reader", RIGHT),
-        ("at block", RIGHT),
-        ("ahead", RIGHT),
-        ("rate", RIGHT),
-        ("idle", RIGHT),
-        ("depth", RIGHT),
-        ("distance", RIGHT),
+        Column::left("file"),
+        Column::right("reader"),
+        Column::right("at block"),
+        Column::right("ahead"),
+        Column::right("rate"),
+        Column::right("idle"),
+        Column::right("depth"),
+        Column::right("distance"),
     ]);
     let shown = shown(explained);
     for stream in shown {
@@ -129,17 +126,17 @@ fn ahead_of_streams(explained: &Explained) -> String {
     let several = explained.devices.len() > 1;
     let told_apart = explained.streams.iter().any(|stream| stream.of.pattern.is_some());
     let columns = [
-        ("file", LEFT, true),
-        ("device", LEFT, several),
-        ("reader", RIGHT, true),
-        ("context", RIGHT, told_apart),
-        ("pattern", LEFT, told_apart),
-        ("used", RIGHT, true),
-        ("late", RIGHT, true),
-        ("wasted", RIGHT, true),
-        ("thrashed", RIGHT, true),
+        (Column::left("file"), true),
+        (Column::left("device"), several),
+        (Column::right("reader"), true),
+        (Column::right("context"), told_apart),
+        (Column::left("pattern"), told_apart),
+        (Column::right("used"), true),
+        (Column::right("late"), true),
+        (Column::right("wasted"), true),
+        (Column::right("thrashed"), true),
     ];
-    let mut table = Table::new(columns.iter().filter(|column| column.2).map(|&(name, side, _)| (name, side)));
+    let mut table = Table::new(columns.iter().filter(|(_, shown)| *shown).map(|&(column, _)| column));
     for stream in shown(explained) {
         let of = &stream.of;
         let device = explained.devices.get(usize::from(of.device));
@@ -154,7 +151,7 @@ fn ahead_of_streams(explained: &Explained) -> String {
             count(of.wasted.into()),
             count(of.thrashed.into()),
         ];
-        table.row(columns.iter().zip(cells).filter(|(column, _)| column.2).map(|(_, cell)| cell));
+        table.row(columns.iter().zip(cells).filter(|((_, shown), _)| *shown).map(|(_, cell)| cell));
     }
     if table.is_empty() { String::new() } else { table.within(WIDTH, 0).to_string() }
 }
@@ -170,17 +167,17 @@ fn listed(table: Table, listed: usize, all: u64, what: &str) -> String {
 
 fn devices(explained: &Explained) -> String {
     let mut table = Table::new([
-        ("device", LEFT),
-        ("switch", RIGHT),
-        ("transfer", RIGHT),
-        ("depth", RIGHT),
-        ("channels", RIGHT),
-        ("lead time", RIGHT),
-        ("under way", RIGHT),
-        ("mean stream", RIGHT),
+        Column::left("device"),
+        Column::right("switch"),
+        Column::right("transfer"),
+        Column::right("depth"),
+        Column::right("channels"),
+        Column::right("lead time"),
+        Column::right("under way"),
+        Column::right("mean stream"),
     ]);
-    let counted = [("used", RIGHT), ("late", RIGHT), ("wasted", RIGHT), ("thrashed", RIGHT)];
-    let mut ahead = Table::new([("device", LEFT)].into_iter().chain(counted));
+    let counted = [Column::right("used"), Column::right("late"), Column::right("wasted"), Column::right("thrashed")];
+    let mut ahead = Table::new([Column::left("device")].into_iter().chain(counted));
     for (number, device) in explained.devices.iter().enumerate() {
         let of = &device.of;
         let seeks = if of.seek_distance > 0 {
@@ -213,13 +210,13 @@ fn partitions(explained: &Explained) -> String {
     let Some(epochs) = explained.epochs else { return String::new() };
     let bytes = |blocks: u32| about(u64::from(blocks) * u64::from(explained.block_bytes));
     let mut table = Table::new([
-        ("partition", LEFT),
-        ("size", RIGHT),
-        ("holds", RIGHT),
-        ("waited for", RIGHT),
-        ("of the mean", RIGHT),
-        ("the next block saves", RIGHT),
-        ("the last one", RIGHT),
+        Column::left("partition"),
+        Column::right("size"),
+        Column::right("holds"),
+        Column::right("waited for"),
+        Column::right("of the mean"),
+        Column::right("the next block saves"),
+        Column::right("the last one"),
     ]);
     for (number, partition) in explained.partitions.iter().enumerate() {
         let Some(share) = &partition.share else { continue };
@@ -240,7 +237,7 @@ fn partitions(explained: &Explained) -> String {
 
 fn parts_of_partitions(explained: &Explained) -> String {
     let bytes = |blocks: u32| about(u64::from(blocks) * u64::from(explained.block_bytes));
-    let mut table = Table::new([("partition", LEFT), ("part", LEFT), ("holds", RIGHT)]);
+    let mut table = Table::new([Column::left("partition"), Column::left("part"), Column::right("holds")]);
     for (number, partition) in explained.partitions.iter().enumerate() {
         let device = explained.devices.get(number).filter(|_| explained.epochs.is_some());
         let whose = device.map_or_else(|| "all".into(), |device| called(&device.name, number));
@@ -272,13 +269,13 @@ fn parts_of_partitions(explained: &Explained) -> String {
 
 fn contexts(explained: &Explained) -> String {
     let mut table = Table::new([
-        ("context", RIGHT),
-        ("pattern", LEFT),
-        ("recency", RIGHT),
-        ("accesses", RIGHT),
-        ("round", RIGHT),
-        ("part", RIGHT),
-        ("where", LEFT),
+        Column::right("context"),
+        Column::left("pattern"),
+        Column::right("recency"),
+        Column::right("accesses"),
+        Column::right("round"),
+        Column::right("part"),
+        Column::left("where"),
     ]);
     for context in &explained.contexts {
         let of = &context.of;

@@ -8,8 +8,23 @@ use crate::options::Sim;
 use crate::progress::Progress;
 use crate::report;
 
+/// The curves that were finished.
+pub(super) struct Curves {
+    pub(super) records: Vec<Record>,
+    finished: usize,
+}
+
 /// Draws a curve for each policy, and shows them.
 pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
+    let progress = Progress::new("replaying", sim.curve.len());
+    let Curves { records, finished } = records(sim, &progress)?;
+    progress.clear();
+    report::show(&records, &sim.report, || Some(chart::miss_ratios(&records, &super::name(sim))))?;
+    progress.outcome(finished, sim.curve.len())
+}
+
+/// Computes a curve for each policy.
+pub(super) fn records(sim: &Sim, progress: &Progress) -> Result<Curves, Failure> {
     let options = super::untimed(sim)?;
     let points = if sim.memory.is_empty() { Points::Spread(sim.points) } else { Points::At(sim.memory.clone()) };
     let sampling = match (sim.sample, sim.sample_size) {
@@ -17,7 +32,6 @@ pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
         (None, Some(blocks)) => Sampling::Size(blocks),
         (None, None) => Sampling::Exact,
     };
-    let progress = Progress::new("replaying", sim.curve.len());
     let mut records = Vec::new();
     let mut finished = 0;
     for &algorithm in &sim.curve {
@@ -28,7 +42,5 @@ pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
         }
         finished += 1;
     }
-    progress.clear();
-    report::show(&records, &sim.report, || Some(chart::miss_ratios(&records, &super::name(sim))))?;
-    progress.outcome(finished, sim.curve.len())
+    Ok(Curves { records, finished })
 }

@@ -13,6 +13,8 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::options::Sim;
+use crate::progress::Progress;
+use crate::report::{Fields, fields};
 use crate::traces;
 
 /// The default size.
@@ -25,6 +27,20 @@ pub(crate) fn run(sim: &Sim) -> Result<(), Failure> {
         (true, false) => timed::run(sim),
         (true, true) => replay::run(sim),
     }
+}
+
+/// The results as records of fields, without showing them.
+pub(crate) fn records(sim: &Sim, progress: &Progress) -> Result<Vec<Fields>, Failure> {
+    match (sim.curve.is_empty(), sim.time.device.is_empty()) {
+        (false, _) => fields(&curve::records(sim, progress)?.records),
+        (true, false) => fields(&timed::records(sim, progress, &timed::prepare(sim)?)?),
+        (true, true) => fields(&replay::records(sim, progress, &replay::runs(sim)?)?),
+    }
+}
+
+/// Outcomes as [`records`] has them.
+pub(crate) fn of_outcomes(sim: &Sim, outcomes: Vec<Outcome>) -> Result<Vec<Fields>, Failure> {
+    fields(&outcomes.into_iter().map(|outcome| Record::new(outcome, sim)).collect::<Vec<_>>())
 }
 
 /// A result without time, with its settings.
@@ -43,22 +59,25 @@ impl Record {
 }
 
 /// Opens the trace from its beginning.
-fn open(sim: &Sim) -> Result<Box<dyn Source>, forebay_trace::Error> {
-    traces::open(&sim.trace, &sim.reading.options(), sim.seed)
+pub(crate) fn open(sim: &Sim) -> Result<Box<dyn Source>, forebay_trace::Error> {
+    match &sim.given {
+        Some(given) => Ok(given.open()),
+        None => traces::open(&sim.trace, &sim.reading.options(), sim.seed),
+    }
 }
 
 /// The trace's name.
 fn name(sim: &Sim) -> String {
-    traces::name(&sim.trace)
+    if sim.given.is_some() { sim.trace.to_string_lossy().into_owned() } else { traces::name(&sim.trace) }
 }
 
 /// The sizes that the user names, or the default.
-fn memory(sim: &Sim) -> Vec<Capacity> {
+pub(crate) fn memory(sim: &Sim) -> Vec<Capacity> {
     if sim.memory.is_empty() { vec![MEMORY] } else { sim.memory.clone() }
 }
 
 /// The options of a replay without time.
-fn untimed(sim: &Sim) -> Result<Options, Failure> {
+pub(crate) fn untimed(sim: &Sim) -> Result<Options, Failure> {
     let block_bytes = sim.block_bytes.map(|size| block(size.bytes())).transpose()?;
     Ok(Options { block_bytes, reads_only: sim.reads_only, threads: sim.threads.map(usize::from) })
 }

@@ -13,19 +13,27 @@ use crate::report;
 
 /// Replays, and shows the results.
 pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
-    let algorithms = algorithms(sim)?;
-    let sizes = memory(sim);
-    let runs: Vec<Run> = algorithms
-        .iter()
-        .flat_map(|&algorithm| sizes.iter().map(move |&capacity| Run { algorithm, capacity }))
-        .collect();
-    let options = super::untimed(sim)?;
+    let runs = runs(sim)?;
     let progress = Progress::new("replaying", 1);
-    let outcomes = untimed::replay(&|| open(sim), &options, &runs, &progress.run());
+    let records = records(sim, &progress, &runs);
     progress.clear();
-    let records: Vec<_> = outcomes.map_err(refusal)?.into_iter().map(|outcome| Record::new(outcome, sim)).collect();
+    let records = records?;
     report::show(&records, &sim.report, || Some(chart::miss_ratios(&records, &super::name(sim))))?;
     progress.outcome(records.len(), runs.len())
+}
+
+/// The caches to replay: every policy at every size.
+pub(super) fn runs(sim: &Sim) -> Result<Vec<Run>, Failure> {
+    let algorithms = algorithms(sim)?;
+    let sizes = memory(sim);
+    let at_sizes = |&algorithm| sizes.iter().map(move |&capacity| Run { algorithm, capacity });
+    Ok(algorithms.iter().flat_map(at_sizes).collect())
+}
+
+/// The results that were finished.
+pub(super) fn records(sim: &Sim, progress: &Progress, runs: &[Run]) -> Result<Vec<Record>, Failure> {
+    let outcomes = untimed::replay(&|| open(sim), &super::untimed(sim)?, runs, &progress.run());
+    Ok(outcomes.map_err(refusal)?.into_iter().map(|outcome| Record::new(outcome, sim)).collect())
 }
 
 /// The algorithms that the user names, the bound first.

@@ -46,12 +46,24 @@ pub(super) struct Record {
 
 /// Simulates, and shows the results.
 pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
-    let (setups, workload) = prepare(sim)?;
-    let progress = Progress::new("simulating", setups.len());
-    let threads = sim.threads.map_or_else(processors, usize::from);
-    let outcomes =
-        sweep(&setups, threads, || progress.stopped(), |setup| timed::run(setup, &workload, &progress.run()));
+    let prepared = prepare(sim)?;
+    let runs = prepared.0.len();
+    let progress = Progress::new("simulating", runs);
+    let records = records(sim, &progress, &prepared);
     progress.clear();
+    let records = records?;
+    report::show(&records, &sim.report, || Some(chart::timed(&records, &super::name(sim))))?;
+    progress.outcome(records.len(), runs)
+}
+
+/// The results that were finished.
+pub(super) fn records(
+    sim: &Sim,
+    progress: &Progress,
+    (setups, workload): &(Vec<Setup>, Workload),
+) -> Result<Vec<Record>, Failure> {
+    let threads = sim.threads.map_or_else(processors, usize::from);
+    let outcomes = sweep(setups, threads, || progress.stopped(), |setup| timed::run(setup, workload, &progress.run()));
     let mut records = Vec::new();
     for (setup, outcome) in setups.iter().zip(outcomes) {
         match outcome {
@@ -60,8 +72,7 @@ pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
             Some(Err(error)) => return Err(Failure::input(error)),
         }
     }
-    report::show(&records, &sim.report, || Some(chart::timed(&records, &super::name(sim))))?;
-    progress.outcome(records.len(), setups.len())
+    Ok(records)
 }
 
 /// The setups to run, and the workload.

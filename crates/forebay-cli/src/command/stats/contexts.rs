@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::plural;
 use crate::size::count;
-use crate::table::{Side, Table};
+use crate::table::{Column, Table};
 
 /// A program context, a file or a handler: the policy decides which of them it distinguishes.
 #[derive(Debug, Default, Deserialize)]
@@ -46,17 +46,16 @@ const WHERE: usize = 8;
 /// A table of the listed contexts, and how many of `all` it leaves out. It is empty unless the
 /// policy distinguishes contexts.
 pub(super) fn table(contexts: &[Context], all: u64) -> String {
-    let right = Side::Right;
     let mut table = Table::new([
-        ("context", right),
-        ("pattern", Side::Left),
-        ("recency", right),
-        ("accesses", right),
-        ("blocks", right),
-        ("loop", right),
-        ("every", right),
-        ("part", right),
-        ("where", Side::Left),
+        Column::right("context"),
+        Column::left("pattern"),
+        Column::right("recency"),
+        Column::right("accesses"),
+        Column::right("blocks"),
+        Column::right("loop"),
+        Column::right("every"),
+        Column::right("part"),
+        Column::left("where"),
     ]);
     for context in contexts {
         let known = |number: u64, text: String| if number > 0 { text } else { "–".into() };

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{IDLE_MS, plural};
 use crate::size::{about, count};
-use crate::table::{Side, Table, WIDTH};
+use crate::table::{Column, Side, Table, WIDTH};
 
 /// A stream. A mount of another version may lack some fields.
 #[derive(Debug, Default, Deserialize)]
@@ -51,7 +51,8 @@ pub(super) fn table(streams: &[Stream]) -> String {
         ("ahead", true),
     ];
     let side = |name| if name == "file" { Side::Left } else { Side::Right };
-    let mut table = Table::new(columns.iter().filter(|column| column.1).map(|&(name, _)| (name, side(name))));
+    let mut table =
+        Table::new(columns.iter().filter(|column| column.1).map(|&(name, _)| Column { name, side: side(name) }));
     for stream in active {
         let known = |text: Option<String>| text.unwrap_or_else(|| "–".into());
         let cells = [

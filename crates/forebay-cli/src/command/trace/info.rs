@@ -1,6 +1,6 @@
 //! `forebay trace info`: the content of traces.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use forebay_sim::chart::{Axis, Chart, Series};
@@ -165,8 +165,7 @@ impl Content {
             share(self.references[..some].iter().map(|&references| u64::from(references)).sum(), references)
         };
         let once = self.references.len() - self.references.partition_point(|&references| references > 1);
-        let mut lengths: Vec<(u32, u64)> = self.lengths.iter().map(|(&bytes, &count)| (bytes, count)).collect();
-        lengths.sort_unstable();
+        let lengths: BTreeMap<u32, u64> = self.lengths.iter().map(|(&bytes, &count)| (bytes, count)).collect();
         let objects = self.shape == Shape::Objects;
         let figures = Figures {
             trace: path.display().to_string(),
@@ -202,16 +201,17 @@ impl Content {
     }
 }
 
-/// The least length that a `share` of the requests does not exceed.
-fn quantile(lengths: &[(u32, u64)], share: f64) -> u32 {
-    let all: u64 = lengths.iter().map(|(_, count)| count).sum();
+/// The least length that a `share` of the requests does not exceed; `lengths` has how many requests
+/// are so long.
+fn quantile(lengths: &BTreeMap<u32, u64>, share: f64) -> u32 {
+    let all: u64 = lengths.values().sum();
     let wanted = (share * all as f64).ceil() as u64;
     let mut seen = 0;
-    let found = lengths.iter().find(|(_, count)| {
+    let found = lengths.iter().find(|&(_, count)| {
         seen += count;
         seen >= wanted.max(1)
     });
-    found.map_or(0, |&(bytes, _)| bytes)
+    found.map_or(0, |(&bytes, _)| bytes)
 }
 
 /// References by rank, at ranks that are evenly spaced on a logarithmic axis.

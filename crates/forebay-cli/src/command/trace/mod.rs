@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use forebay_sim::Watch;
-use forebay_trace::{Error, Format, Request, Source, Writer, generate, open};
+use forebay_trace::generate::{self, Given};
+use forebay_trace::{Error, Format, Request, Source, Writer, open};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -34,8 +35,8 @@ fn convert(convert: &TraceConvert) -> Result<(), Failure> {
 
 fn generate(generate: &TraceGenerate) -> Result<(), Failure> {
     let format = target(&generate.output, generate.to)?;
-    let said: Vec<(&str, &str)> = generate.parameters.0.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let mut source = generate::named(&generate.kind, &said, generate.seed).map_err(Failure::input)?;
+    let given: Vec<Given<'_>> = generate.parameters.0.iter().map(|(name, value)| Given { name, value }).collect();
+    let mut source = generate::named(&generate.kind, &given, generate.seed).map_err(Failure::input)?;
     let from = source.origin().unwrap_or_default();
     write(&mut source, from, Some(generate.seed), &generate.output, format, &generate.report)
 }

@@ -39,6 +39,15 @@ pub(super) struct BlockCost {
     pub(super) held: Option<u32>,
 }
 
+/// The counts of a device, as its divider finds them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counts {
+    /// The frames that it holds.
+    pub(super) held: u32,
+    /// Blocks that had not been kept for its readers since the beginning, prefetched or missed.
+    pub(super) unkept: u64,
+}
+
 /// The costs of all devices.
 #[derive(Clone, Debug)]
 pub(super) struct Costs {
@@ -77,11 +86,10 @@ impl Costs {
         lately.squares = lately.squares.saturating_add(u128::from(cost).pow(2));
     }
 
-    /// `devices` has of each: the frames that it holds, and how many blocks had not been kept for
-    /// its readers since the beginning.
-    pub(super) fn look(&mut self, devices: impl Iterator<Item = (u32, u64)>) {
-        for (cost, (held, unkept)) in self.of.iter_mut().zip(devices) {
-            cost.learn(u64::from(held), unkept);
+    /// Learns from the counts of all devices, in their order.
+    pub(super) fn look(&mut self, devices: impl Iterator<Item = Counts>) {
+        for (cost, counts) in self.of.iter_mut().zip(devices) {
+            cost.learn(u64::from(counts.held), counts.unkept);
         }
         self.forget();
         for device in 0..self.of.len() {
@@ -154,7 +162,7 @@ mod tests {
         for (device, &(requests, cost)) in devices.iter().enumerate() {
             (0..requests).for_each(|nth| costs.request(device, cost / 2 + nth % 2 * cost));
         }
-        costs.look(devices.iter().map(|&(requests, _)| (32, requests)));
+        costs.look(devices.iter().map(|&(requests, _)| Counts { held: 32, unkept: requests }));
         costs
     }
 
@@ -191,7 +199,9 @@ mod tests {
         for round in 1..=30 {
             (0..99).for_each(|_| costs.request(0, 1000));
             costs.request(1, 1000);
-            costs.look([(0, 500 + 99 * round), (64, 500 + round)].into_iter());
+            let fast = Counts { held: 0, unkept: 500 + 99 * round };
+            let slow = Counts { held: 64, unkept: 500 + round };
+            costs.look([fast, slow].into_iter());
         }
         assert!(costs.of[1].lately.blocks < 2 * FEW, "{:?}", costs.of[1]);
         assert!(costs.of[1].lately.blocks > FEW / 2, "what little is known is kept: {:?}", costs.of[1]);
@@ -203,7 +213,8 @@ mod tests {
         let mut costs = Costs::new(2);
         for round in 1..=8u64 {
             (0..2).for_each(|device| costs.request(device, u64::MAX));
-            costs.look([(u32::MAX, u64::MAX / 8 * round), (u32::MAX, round)].into_iter());
+            let unkept = [u64::MAX / 8 * round, round];
+            costs.look(unkept.into_iter().map(|unkept| Counts { held: u32::MAX, unkept }));
         }
         assert!(costs.of(0).held.is_some());
     }

@@ -15,6 +15,7 @@ use crate::seams::{Divider, Wait};
 use crate::share::{Cause, Prospect, Share};
 use crate::types::BlockKey;
 
+use costs::Counts;
 use worths::Worths;
 
 /// W and T of the shown figures: SAC's.
@@ -79,8 +80,8 @@ impl Divider for Worth {
         if !self.worths.is_due() {
             return false;
         }
-        let held = |device: &Device| (device.frames, device.counters.unkept());
-        self.worths.look(devices.iter().map(held));
+        let counts = |device: &Device| Counts { held: device.frames, unkept: device.counters.unkept() };
+        self.worths.look(devices.iter().map(counts));
         let all = devices.iter().map(|device| u64::from(device.frames)).sum::<u64>();
         let (mut before, mut given) = (0, 0);
         for (share, device) in self.epochs.shares.iter_mut().zip(devices).filter(|_| all > 0) {

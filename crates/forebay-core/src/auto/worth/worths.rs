@@ -24,7 +24,7 @@
 
 use alloc::vec::Vec;
 
-use super::costs::{BlockCost, Costs};
+use super::costs::{BlockCost, Costs, Counts};
 use super::distances::{Distances, ONE, PARTS};
 use super::hull::straighten;
 use super::prospect::{MEMORY, Prospects};
@@ -158,10 +158,8 @@ impl Worths {
         is_due
     }
 
-    /// Looks at curves and costs of blocks again. `devices` has, of each, the frames that it holds,
-    /// and how many blocks had not been kept for its readers since the beginning, prefetched or
-    /// missed.
-    pub(super) fn look(&mut self, devices: impl Iterator<Item = (u32, u64)> + Clone) {
+    /// Looks at curves and costs of blocks again. `devices` has the counts of each.
+    pub(super) fn look(&mut self, devices: impl Iterator<Item = Counts> + Clone) {
         self.costs.look(devices.clone());
         for (device, worth) in self.of.iter_mut().enumerate() {
             worth.hits = self.distances.hits(device);
@@ -170,8 +168,8 @@ impl Worths {
                 straighten(&mut worth.hits);
             }
         }
-        for (device, (held, _)) in devices.enumerate() {
-            self.weigh(device, held);
+        for (device, counts) in devices.enumerate() {
+            self.weigh(device, counts.held);
         }
     }
 
@@ -242,7 +240,7 @@ mod tests {
         }
         for unkept in (10..=1000).step_by(10) {
             (0..2).for_each(|device| worths.waited(device, costs[device] * 10));
-            worths.look(held.into_iter().map(|held| (held, unkept)));
+            worths.look(held.into_iter().map(|held| Counts { held, unkept }));
         }
         worths
     }

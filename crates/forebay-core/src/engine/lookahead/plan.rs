@@ -1,6 +1,8 @@
 //! The plan: the policy is shown a stream, its device and its part of memory, and says how much is
 //! to be fetched now.
 
+use alloc::vec::Vec;
+
 use super::{Followed, Lookahead, Turn};
 use crate::demand::{Supply, cycle};
 use crate::devices::ALWAYS;
@@ -10,7 +12,7 @@ use crate::index::Index;
 use crate::inflight::Read;
 use crate::reason::Reason;
 use crate::replacement::Replacement;
-use crate::seams::{Begun, MAX_PIECE_BYTES, Miss, Near, Plan, Sight};
+use crate::seams::{Begun, MAX_PIECE_BYTES, Miss, Near, Plan, Sight, Visit};
 use crate::stream::Stream;
 use crate::types::{BlockKey, Caller, DeviceId, Extent, Instant, StreamId};
 
@@ -141,6 +143,33 @@ impl Lookahead {
             block_bytes: storage.block_bytes(),
             is_there: &|key| memory.resident(key).is_some(),
         })
+    }
+
+    /// Appends what a read's reader will read next elsewhere, if the policy knows.
+    pub(in crate::engine) fn elsewhere<R: Replacement, I: Index>(
+        &mut self,
+        read: &Read,
+        memory: &Memory<R, I>,
+        storage: &Storage,
+        next: &mut Vec<Extent>,
+    ) {
+        let Extent { file, start, .. } = read.extent;
+        let Some(entry) = storage.file(file) else { return };
+        let channels = storage.device(entry.device_of(start)).cost.channels;
+        if self.needs.elsewhere.is_none_or(|least| channels < least) {
+            return;
+        }
+        let length = |file| storage.file(file).filter(|file| !file.is_closed()).map(|file| file.blocks);
+        let visit = Visit {
+            handler: read.handler,
+            read: read.extent,
+            blocks: entry.blocks,
+            channels,
+            room: memory.ahead(self.sharers(memory, storage)).room,
+            piece: storage.competitive_depth(entry, start),
+            length: &length,
+        };
+        self.prefetcher.elsewhere(&visit, next);
     }
 
     /// If `block` of a stream lies in a gap that nobody reads: where the next step begins. `free`

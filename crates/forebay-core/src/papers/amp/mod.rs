@@ -2,23 +2,23 @@
 //! partition.
 //!
 //! ```text
-//!   access ──▶ detector (Fig. 3): recency │ dear │ pcc │ ubm ──▶ Pattern ──▶ Place ──▶ program (Fig. 4)
+//!   access ─▶ detector (Fig. 3): recency │ dear │ pcc │ ubm ─▶ Pattern ─▶ Place ─▶ parts (Fig. 4)
 //! ```
 //!
 //! [`Detector`] is the access pattern detector (AMP Fig. 3, §3.1), or one of the baselines beside
 //! it; `known` has its knowledge of each context, and `revisits` whether any context comes back to
-//! another's blocks. [`Program`] is the cache manager (AMP Fig. 4, §3.2).
+//! another's blocks. [`ContextParts`] is the cache manager (AMP Fig. 4, §3.2).
 
+mod context_parts;
 mod detector;
 mod known;
 pub mod order;
-mod program;
 pub mod recency;
 mod revisits;
 mod sample;
 
+pub use context_parts::{ContextParts, Victim};
 pub use detector::{Detector, MOST_HINTS};
-pub use program::{Program, Victim};
 
 use crate::seams::{By, Loops, MOST_PARTITIONS};
 use recency::{Mean, ONE, Sampling};

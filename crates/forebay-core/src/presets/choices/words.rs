@@ -44,7 +44,17 @@ pub(super) fn fraction(parts: u32) -> String {
     (thousandths as f64 / 1000.0).to_string()
 }
 
-pub(super) const BYS: [(&str, By); 3] = [("context", By::Context), ("file", By::File), ("handler", By::Handler)];
+/// A value that is written as a word.
+pub(super) struct Word<T> {
+    pub(super) name: &'static str,
+    pub(super) value: T,
+}
+
+pub(super) const BYS: [Word<By>; 3] = [
+    Word { name: "context", value: By::Context },
+    Word { name: "file", value: By::File },
+    Word { name: "handler", value: By::Handler },
+];
 
 pub(super) const MEMORY: &str = "memory";
 pub(super) const ADAPTIVE: &str = "adaptive";
@@ -83,17 +93,17 @@ pub(super) fn put<T>(place: &mut T, value: Option<T>) -> Option<()> {
 }
 
 pub(super) fn switch(value: &str) -> Option<bool> {
-    named(&[("on", true), ("off", false)], value)
+    named(&[Word { name: "on", value: true }, Word { name: OFF, value: false }], value)
 }
 
 pub(super) fn on_off(on: bool) -> String {
     if on { "on" } else { "off" }.to_string()
 }
 
-pub(super) fn named<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
-    names.iter().find(|(known, _)| *known == name).map(|&(_, value)| value)
+pub(super) fn named<T: Copy>(words: &[Word<T>], name: &str) -> Option<T> {
+    words.iter().find(|word| word.name == name).map(|word| word.value)
 }
 
-pub(super) fn name_of<T: PartialEq>(names: &[(&str, T)], value: T) -> String {
-    names.iter().find(|(_, known)| *known == value).map_or("?", |(name, _)| name).to_string()
+pub(super) fn name_of<T: PartialEq>(words: &[Word<T>], value: T) -> String {
+    words.iter().find(|word| word.value == value).map_or("?", |word| word.name).to_string()
 }

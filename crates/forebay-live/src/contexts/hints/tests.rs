@@ -14,10 +14,6 @@ fn looping(executable: &str, build: &str, size: u32, seen: u64) -> Known {
     Known { origin, hint: Hint::of(Pattern::Looping, rhythm), seen }
 }
 
-fn some(pairs: &[(u64, Known)]) -> BTreeMap<u64, Known> {
-    pairs.iter().cloned().collect()
-}
-
 fn scene() -> (tempfile::TempDir, Hints) {
     let folder = tempfile::tempdir().unwrap();
     let hints = Hints::at(folder.path().join("a/contexts.redb"));
@@ -29,10 +25,10 @@ fn what_is_merged_is_loaded() {
     let (_folder, hints) = scene();
     assert_eq!(hints.load().unwrap(), BTreeMap::new());
     assert!(!hints.path().exists(), "a look makes no file");
-    let one = some(&[(7, looping("/bin/a", "b1", 10, 1)), (u64::MAX, looping("/bin/b", "c1", 20, 2))]);
+    let one = BTreeMap::from([(7, looping("/bin/a", "b1", 10, 1)), (u64::MAX, looping("/bin/b", "c1", 20, 2))]);
     assert_eq!(hints.merge(&one).unwrap(), one);
     assert_eq!(hints.load().unwrap(), one);
-    let newer = some(&[(7, looping("/bin/a", "b1", 11, 5))]);
+    let newer = BTreeMap::from([(7, looping("/bin/a", "b1", 11, 5))]);
     let all = hints.merge(&newer).unwrap();
     assert_eq!((all[&7].hint.rhythm.size, all.len()), (11, 2));
     assert_eq!(hints.load().unwrap(), all);
@@ -48,21 +44,25 @@ fn a_new_build_drops_what_was_known_of_the_old() {
         known
     };
     hints
-        .merge(&some(&[(1, looping("/bin/a", "old", 1, 1)), (2, looping("/bin/b", "old", 1, 1)), (3, plain("i1", 1))]))
+        .merge(&BTreeMap::from([
+            (1, looping("/bin/a", "old", 1, 1)),
+            (2, looping("/bin/b", "old", 1, 1)),
+            (3, plain("i1", 1)),
+        ]))
         .unwrap();
-    let after = hints.merge(&some(&[(4, looping("/bin/a", "new", 1, 2))])).unwrap();
+    let after = hints.merge(&BTreeMap::from([(4, looping("/bin/a", "new", 1, 2))])).unwrap();
     assert_eq!(after.keys().copied().collect::<Vec<_>>(), [2, 3, 4], "told apart by other means, it stays");
-    let after = hints.merge(&some(&[(5, plain("i2", 3))])).unwrap();
+    let after = hints.merge(&BTreeMap::from([(5, plain("i2", 3))])).unwrap();
     assert_eq!(after.keys().copied().collect::<Vec<_>>(), [2, 4, 5]);
 }
 
 #[test]
 fn what_has_lost_its_pattern_is_forgotten() {
     let (_folder, hints) = scene();
-    hints.merge(&some(&[(1, looping("/bin/a", "b", 1, 1)), (2, looping("/bin/a", "b", 1, 1))])).unwrap();
+    hints.merge(&BTreeMap::from([(1, looping("/bin/a", "b", 1, 1)), (2, looping("/bin/a", "b", 1, 1))])).unwrap();
     let mut other = looping("/bin/a", "b", 0, 2);
     other.hint.pattern = Pattern::Other;
-    assert_eq!(hints.merge(&some(&[(1, other)])).unwrap().keys().copied().collect::<Vec<_>>(), [2]);
+    assert_eq!(hints.merge(&BTreeMap::from([(1, other)])).unwrap().keys().copied().collect::<Vec<_>>(), [2]);
 }
 
 /// A program's behaviour long ago does not predict its behaviour now.
@@ -71,8 +71,8 @@ fn what_nobody_has_seen_for_long_is_forgotten() {
     let (_folder, hints) = scene();
     let (now, known) = (1000 * LASTS, |seen| looping("/bin/a", "b", 1, seen));
     assert!(known(now - LASTS - 1).is_old(now) && !known(now - LASTS).is_old(now) && !known(now + 1).is_old(now));
-    hints.merge(&some(&[(1, known(now - LASTS - 1)), (2, known(now - LASTS))])).unwrap();
-    let after = hints.merge(&some(&[(3, known(now))])).unwrap();
+    hints.merge(&BTreeMap::from([(1, known(now - LASTS - 1)), (2, known(now - LASTS))])).unwrap();
+    let after = hints.merge(&BTreeMap::from([(3, known(now))])).unwrap();
     assert_eq!(after.keys().copied().collect::<Vec<_>>(), [2, 3]);
 }
 
@@ -84,9 +84,9 @@ fn how_long_streams_are_is_kept() {
     let usual = Usual { streams: 16, go_on: 12, whole: false, octiles: [10, 20, 30, 40, 50, 60, 70, 80] };
     let mut known = looping("/bin/a", "b", 1, 1);
     known.hint = Hint { usual, ..Hint::NOTHING };
-    hints.merge(&some(&[(1, known.clone())])).unwrap();
+    hints.merge(&BTreeMap::from([(1, known.clone())])).unwrap();
     assert_eq!(hints.load().unwrap()[&1].hint, known.hint, "without any pattern");
-    let after = hints.merge(&some(&[(1, looping("/bin/a", "b", 7, 2))])).unwrap();
+    let after = hints.merge(&BTreeMap::from([(1, looping("/bin/a", "b", 7, 2))])).unwrap();
     assert_eq!((after[&1].hint.usual, after[&1].hint.rhythm.size), (usual, 7));
 }
 
@@ -104,7 +104,7 @@ fn it_does_not_grow_for_ever() {
 fn it_is_cleared_whole_or_by_program() {
     let (_folder, hints) = scene();
     assert_eq!(hints.clear(None).unwrap(), 0);
-    let all = some(&[
+    let all = BTreeMap::from([
         (1, looping("/usr/bin/a", "b", 1, 1)),
         (2, looping("/opt/a", "b", 1, 1)),
         (3, looping("/usr/bin/ab", "b", 1, 1)),
@@ -141,7 +141,7 @@ fn damage_is_moved_aside_and_begun_anew() {
         let found = hints.load().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         assert!(found.is_empty() || found == known, "seed {seed}: all or nothing");
         assert!(found == known || hints.path().with_extension("redb.aside").exists(), "seed {seed}");
-        let again = some(&[(1, looping("/bin/c", "b", 1, 1))]);
+        let again = BTreeMap::from([(1, looping("/bin/c", "b", 1, 1))]);
         assert_eq!(hints.merge(&again).unwrap()[&1], again[&1], "seed {seed}");
     }
 }
@@ -149,7 +149,7 @@ fn damage_is_moved_aside_and_begun_anew() {
 #[test]
 fn another_version_is_moved_aside() {
     let (_folder, hints) = scene();
-    hints.merge(&some(&[(1, looping("/bin/a", "b", 1, 1))])).unwrap();
+    hints.merge(&BTreeMap::from([(1, looping("/bin/a", "b", 1, 1))])).unwrap();
     {
         let database = Database::create(hints.path()).unwrap();
         let transaction = database.begin_write().unwrap();
@@ -158,7 +158,7 @@ fn another_version_is_moved_aside() {
     }
     assert_eq!(hints.load().unwrap(), BTreeMap::new());
     assert!(hints.path().with_extension("redb.aside").exists());
-    hints.merge(&some(&[(1, looping("/bin/a", "b", 1, 1))])).unwrap();
+    hints.merge(&BTreeMap::from([(1, looping("/bin/a", "b", 1, 1))])).unwrap();
     assert_eq!(hints.load().unwrap().len(), 1);
 }
 
@@ -171,7 +171,7 @@ fn several_merge_at_a_time_and_nothing_is_lost() {
             scope.spawn(move || {
                 for round in 0..5 {
                     let id = mount * 100 + round;
-                    hints.merge(&some(&[(id, looping("/bin/a", "b", 1, id))])).unwrap();
+                    hints.merge(&BTreeMap::from([(id, looping("/bin/a", "b", 1, id))])).unwrap();
                 }
             });
         }
@@ -183,9 +183,9 @@ fn several_merge_at_a_time_and_nothing_is_lost() {
 fn a_place_that_cannot_be_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let hints = Hints::at(folder.path().to_owned());
-    let error = hints.merge(&some(&[(1, looping("/bin/a", "b", 1, 1))])).unwrap_err().to_string();
+    let error = hints.merge(&BTreeMap::from([(1, looping("/bin/a", "b", 1, 1))])).unwrap_err().to_string();
     assert!(error.contains("--hints off") && error.contains(&*folder.path().to_string_lossy()), "{error}");
     fs::write(folder.path().join("file"), "").unwrap();
     let below = Hints::at(folder.path().join("file/contexts.redb"));
-    assert!(below.merge(&some(&[(1, looping("/bin/a", "b", 1, 1))])).is_err());
+    assert!(below.merge(&BTreeMap::from([(1, looping("/bin/a", "b", 1, 1))])).is_err());
 }

@@ -56,7 +56,7 @@ impl Scene {
     }
 }
 
-fn call(at: u64, tid: u32, context: u64, file: usize, kind: Kind, (offset, len): (u64, u64)) -> Call {
+fn call(at: u64, tid: u32, context: u64, file: usize, kind: Kind, offset: u64, len: u64) -> Call {
     Call { at, pid: 0, tid, context, file, offset, len, kind }
 }
 
@@ -74,16 +74,16 @@ fn things_are_numbered_in_order_of_first_appearance_across_processes() {
     scene.name(&mut two, 9, "in/b");
     assert!(one.text(Subject::Context, 77, b"4d\t/bin/p\tb1\t@b1+1a /lib/libc.so.6@c+ff"));
     for each in [
-        call(1000, 50, 77, 2, Kind::Read, (0, 4096)),
-        call(1500, 50, 0, 9, Kind::Open, (0, 0)),
-        call(2000, 51, 88, 9, Kind::Pread, (8192, 1808)),
-        call(2500, 50, 77, 2, Kind::Read, (300_000, 0)),
-        call(4000, 50, 0, 9, Kind::Write, (0, 3)),
+        call(1000, 50, 77, 2, Kind::Read, 0, 4096),
+        call(1500, 50, 0, 9, Kind::Open, 0, 0),
+        call(2000, 51, 88, 9, Kind::Pread, 8192, 1808),
+        call(2500, 50, 77, 2, Kind::Read, 300_000, 0),
+        call(4000, 50, 0, 9, Kind::Write, 0, 3),
     ] {
         assert!(one.call(&each));
     }
     // The same thread number in another process is another thread.
-    assert!(two.call(&call(3000, 51, 77, 9, Kind::Stdio, (4096, 4096))));
+    assert!(two.call(&call(3000, 51, 77, 9, Kind::Stdio, 4096, 4096)));
     let (requests, told, recorded) = scene.trace(&[]);
     assert_eq!(
         short(&requests),
@@ -109,10 +109,10 @@ fn only_regular_files_are_kept_and_only_those_below_the_folders_named() {
     let mut log = scene.log(5);
     for (number, name) in [(1, "/proc/self/maps"), (2, "/dev/null"), (3, "in"), (4, "gone"), (5, "out"), (6, "in/a")] {
         scene.name(&mut log, number, name);
-        assert!(log.call(&call(u64::from(number), 5, 1, number as usize, Kind::Read, (0, 4))));
+        assert!(log.call(&call(u64::from(number), 5, 1, number as usize, Kind::Read, 0, 4)));
     }
     scene.name(&mut log, 7, &scene.logs.path().join("x").display().to_string());
-    assert!(log.call(&call(7, 5, 1, 7, Kind::Read, (0, 4))));
+    assert!(log.call(&call(7, 5, 1, 7, Kind::Read, 0, 4)));
     let names = |options: &[&str]| {
         let (requests, told, _) = scene.trace(options);
         assert_eq!(requests.len(), told.files().len());
@@ -133,7 +133,7 @@ fn a_mapping_stands_for_one_pass_if_asked() {
     let mut log = scene.log(5);
     scene.name(&mut log, 1, "in/b");
     // Mapped beyond its end, as loaders do.
-    assert!(log.call(&call(10, 5, 3, 1, Kind::Mmap, (4096, 1 << 20))));
+    assert!(log.call(&call(10, 5, 3, 1, Kind::Mmap, 4096, 1 << 20)));
     assert_eq!(scene.trace(&[]).0, []);
     let (requests, _, recorded) = scene.trace(&["--mapped", "whole"]);
     let ranges: Vec<(u64, u32)> = requests.iter().map(|request| (request.offset, request.len)).collect();
@@ -146,7 +146,7 @@ fn what_is_longer_than_a_request_becomes_several() {
     let scene = Scene::new();
     let mut log = scene.log(5);
     scene.name(&mut log, 1, "in/b");
-    assert!(log.call(&call(10, 5, 3, 1, Kind::Sendfile, (5, (2 << 30) + 7))));
+    assert!(log.call(&call(10, 5, 3, 1, Kind::Sendfile, 5, (2 << 30) + 7)));
     let (requests, told, _) = scene.trace(&[]);
     let ranges: Vec<(u64, u32)> = requests.iter().map(|request| (request.offset, request.len)).collect();
     assert_eq!(ranges, [(5, 1 << 30), (5 + (1 << 30), 1 << 30), (5 + (2 << 30), 7)]);

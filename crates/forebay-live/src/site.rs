@@ -1,6 +1,7 @@
-//! The names that are served: the sources of a tree, by path, symbolic links followed.
+//! The names of a tree by path, symbolic links followed: for readers without a kernel that would
+//! walk a path for them.
 //!
-//! HTTP has no links, so a link is shown as its target, as far as its source lets it (never out of
+//! A link is shown as its target, as far as its source lets it (never out of
 //! the source). A link to a folder that the path has come through is not followed: a walk over all
 //! names, as a mount of a level does it, would never end. So no folder occurs twice on any path,
 //! and every walk is finite.
@@ -13,11 +14,10 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use forebay_live::engine::OpenFile;
-use forebay_live::tree::{Branch, Tree};
 use forebay_source::{Attributes, Error, Kind, Listed, Listing, Result};
 
-use crate::target::Target;
+use crate::engine::OpenFile;
+use crate::tree::{Branch, Tree};
 
 /// Links that are followed on the way to one name, as many as Linux follows.
 const LINKS: usize = 40;
@@ -25,15 +25,15 @@ const LINKS: usize = 40;
 /// How often a file is looked at anew that changes between two looks.
 const LOOKS: usize = 3;
 
-/// The names that are served.
+/// The names of a tree.
 #[derive(Clone)]
-pub(crate) struct Site {
+pub struct Site {
     tree: Arc<Tree>,
 }
 
 /// The target of a name.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub enum Found {
     /// A folder.
     Folder(Folder),
     /// A regular file.
@@ -42,7 +42,7 @@ pub(crate) enum Found {
 
 /// The target of a name, as far as a listing shows it.
 #[derive(Debug)]
-pub(crate) enum Seen {
+pub enum Seen {
     /// A folder.
     Folder(Folder),
     /// A regular file.
@@ -62,14 +62,14 @@ impl From<Found> for Seen {
 
 /// A place: the number of its source, and its path there, on which there are no links.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub struct Place {
     branch: usize,
     path: PathBuf,
 }
 
 /// A folder, by the way that led there.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Folder {
+pub struct Folder {
     /// `None` is the root over several sources.
     place: Option<Place>,
     /// The folders that its path has come through, itself included.
@@ -79,18 +79,20 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Its last modification; for a root, the start of the server.
-    pub(crate) fn modified(&self) -> Option<SystemTime> {
+    /// Its last modification; `None` of a root, which its source was not asked for.
+    pub fn modified(&self) -> Option<SystemTime> {
         self.modified
     }
 }
 
 impl Site {
-    pub(crate) fn new(tree: Arc<Tree>) -> Site {
+    /// The names of this tree.
+    pub fn new(tree: Arc<Tree>) -> Site {
         Site { tree }
     }
 
-    pub(crate) fn tree(&self) -> &Arc<Tree> {
+    /// The tree.
+    pub fn tree(&self) -> &Arc<Tree> {
         &self.tree
     }
 
@@ -111,10 +113,10 @@ impl Site {
         &self.tree.branches()[place.branch]
     }
 
-    /// Finds a request's target.
-    pub(crate) fn find(&self, target: &Target) -> Result<Found> {
+    /// Finds a file or a folder by the names on the way from the root: none of them empty, `.` or
+    /// `..`.
+    pub fn find(&self, mut names: &[OsString]) -> Result<Found> {
         let mut folder = self.root();
-        let mut names = target.names.as_slice();
         if let (None, [first, rest @ ..]) = (&folder.place, names) {
             let Found::Folder(of_branch) = self.child(&folder, first)? else { return Err(missing(first)) };
             (folder, names) = (of_branch, rest);
@@ -158,7 +160,7 @@ impl Site {
     }
 
     /// Finds a name in a folder.
-    pub(crate) fn child(&self, folder: &Folder, name: &OsStr) -> Result<Found> {
+    pub fn child(&self, folder: &Folder, name: &OsStr) -> Result<Found> {
         let Some(above) = &folder.place else {
             let named = |branch: &Branch| branch.name.as_deref() == Some(name);
             let number = self.tree.branches().iter().position(named).ok_or_else(|| missing(name))?;
@@ -183,7 +185,7 @@ impl Site {
     }
 
     /// Finds the names of the folder's listing. Asks only what the listing did not tell.
-    pub(crate) fn listed_in<'a>(&'a self, folder: &'a Folder) -> impl FnMut(&Listed<'_>) -> Result<Seen> + 'a {
+    pub fn listed_in<'a>(&'a self, folder: &'a Folder) -> impl FnMut(&Listed<'_>) -> Result<Seen> + 'a {
         let mut asks = folder.place.as_ref().map(|above| (above, self.source(above).source.listed_in(&above.path)));
         move |listed| match &mut asks {
             Some((above, ask)) if listed.kind != Kind::Link => self.seen(folder, above, listed.name, ask(listed)?),
@@ -258,7 +260,7 @@ impl Site {
     }
 
     /// The names in a folder, in the order of their bytes.
-    pub(crate) fn list(&self, folder: &Folder) -> Result<Listing> {
+    pub fn list(&self, folder: &Folder) -> Result<Listing> {
         Ok(match &folder.place {
             Some(place) => self.source(place).source.listing(&place.path)?,
             None => self.tree.branches().iter().filter_map(Branch::entry).collect(),
@@ -267,7 +269,7 @@ impl Site {
     }
 
     /// Opens a file, and returns the attributes of exactly the version that was opened.
-    pub(crate) fn open(&self, place: &Place, mut attributes: Attributes) -> Result<(OpenFile, Attributes)> {
+    pub fn open(&self, place: &Place, mut attributes: Attributes) -> Result<(OpenFile, Attributes)> {
         let branch = self.source(place);
         for _ in 0..LOOKS {
             let object = branch.source.open(&place.path)?;
@@ -285,6 +287,6 @@ fn missing(name: &OsStr) -> Error {
 }
 
 /// Whether an error is the name's own, so that a listing leaves the name out, or the storage's.
-pub(crate) fn hides(error: &Error) -> bool {
+pub fn hides(error: &Error) -> bool {
     !error.is_of_the_storage()
 }

@@ -95,7 +95,7 @@ const ONE: u64 = 1 << 32;
 /// they cost as much elsewhere. And that policy is told that it has the whole segment; told only
 /// the part that loops leave, it gains on some loads and loses on others.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct ContextParts {
     /// The first of the default policy's lists, and how many have frames.
     default: u8,
     default_lists: u8,
@@ -125,7 +125,7 @@ struct Loop {
     epoch: u8,
 }
 
-impl Program {
+impl ContextParts {
     /// How many lists it has with this many loops.
     pub const fn lists(loops: u8) -> u8 {
         LISTS + if loops > MOST_PARTITIONS { MOST_PARTITIONS } else { loops }
@@ -138,9 +138,9 @@ impl Program {
 
     /// For a segment of `frames` whose policy's lists begin with `default`, and its own with
     /// `first`.
-    pub fn new<R: Replacement>(loops: Loops, default: u8, first: u8, frames: u32) -> Program {
+    pub fn new<R: Replacement>(loops: Loops, default: u8, first: u8, frames: u32) -> ContextParts {
         let nothing = Loop { coupons: 0, rhythm: Rhythm::default(), due: 0, epoch: 0 };
-        let mut program = Program {
+        let mut parts = ContextParts {
             default,
             default_lists: R::LISTS - R::GHOST_LISTS,
             ghost_lists: R::GHOST_LISTS,
@@ -152,8 +152,8 @@ impl Program {
             most_ghosts: 0,
             frames: 0,
         };
-        program.resize(frames);
-        program
+        parts.resize(frames);
+        parts
     }
 
     /// The segment is to have `frames` frames from now on.
@@ -475,7 +475,7 @@ impl Program {
 
     /// The bytes beside the slab.
     pub fn footprint(&self) -> usize {
-        size_of::<Program>() + self.loops.capacity() * size_of::<Loop>()
+        size_of::<ContextParts>() + self.loops.capacity() * size_of::<Loop>()
     }
 }
 

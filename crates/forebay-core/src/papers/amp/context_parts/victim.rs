@@ -1,7 +1,7 @@
 //! The victim (AMP §3.2, Fig. 4, where no free block is available): the part that pays for the new
 //! block, and the block of that part.
 
-use super::{DEFAULT, LOOPS, ONE, Program, part_of};
+use super::{ContextParts, DEFAULT, LOOPS, ONE, part_of};
 use crate::directory::Directory;
 use crate::frames::{Frames, ListId, NO_GHOST, Slot, flag};
 use crate::index::Index;
@@ -23,7 +23,7 @@ impl Victim {
     }
 }
 
-impl Program {
+impl ContextParts {
     /// A frame for a block of `class`: Fig. 4, where no free block is available. `None` if readers
     /// hold all. One-shot blocks are as good as free, but for `waiting` of them.
     pub fn victim<R: Replacement, I: Index>(

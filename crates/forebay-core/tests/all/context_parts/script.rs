@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use forebay_core::directory::Directory;
-use forebay_core::engine::Programs;
+use forebay_core::engine::ContextSeat;
 use forebay_core::frames::{FETCHING, FIRST_POLICY_LIST, FREE, ListId, Slot, flag};
 use forebay_core::index::Hashed;
 use forebay_core::papers::amp::Detector;
@@ -35,7 +35,7 @@ pub(crate) fn key(block: u32) -> BlockKey {
 
 impl<R: Replacement + Send + 'static> Script<R> {
     pub(crate) fn new(frames: u32, contexts: impl Into<Contexts>) -> Script<R> {
-        let Programs { loops, placements, .. } = contexts.into().build::<R>(&[frames]);
+        let ContextSeat { loops, placements, .. } = contexts.into().build::<R>(&[frames]);
         let loops = Some(loops);
         let (lists, ghosts) = (Segments::<R>::lists(1, loops), Segments::<R>::ghosts(frames, 1, true));
         let directory = Directory::new(lists, frames, ghosts);
@@ -143,7 +143,7 @@ impl<R: Replacement + Send + 'static> Script<R> {
         let parts = self.parts();
         let held: usize = parts.iter().map(BTreeSet::len).sum();
         assert_eq!(held as u32 + self.directory.frames.len(FREE), self.frames, "each frame is somewhere");
-        let sizes: Vec<u32> = self.segments.program(0).expect("contexts").sizes(&self.directory.frames).collect();
+        let sizes: Vec<u32> = self.segments.context_parts(0).expect("contexts").sizes(&self.directory.frames).collect();
         assert!(sizes.iter().zip(&parts).all(|(&size, part)| size as usize == part.len()), "{sizes:?} of {parts:?}");
         for &block in parts.iter().flatten() {
             assert!(self.resident(block).is_some());

@@ -1,0 +1,45 @@
+//! The `forebay` command: mounts slow storage so that it reads fast, and reports its counters.
+//!
+//! The program is [`main`]. A program that has Forebay in its own process, such as the Python
+//! module, calls [`embedded`]: it takes the command's own options, and fails in the command's
+//! words.
+
+mod bars;
+mod command;
+mod config;
+mod daemon;
+pub mod embedded;
+mod failure;
+mod heap;
+mod journal;
+mod options;
+mod output;
+mod period;
+mod preload;
+mod progress;
+mod reading;
+mod reference;
+mod report;
+mod size;
+mod storage;
+mod table;
+mod traces;
+
+use std::process::ExitCode;
+
+use failure::Failure;
+
+/// Runs the program: parses its arguments, does what they ask for, reports a failure in a line.
+pub fn main() -> ExitCode {
+    heap::give_back();
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run() -> Result<(), Failure> {
+    let options = options::parse(std::env::args_os())?;
+    journal::start(&options)?;
+    command::run(options.command)
+}

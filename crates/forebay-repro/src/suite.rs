@@ -1,0 +1,254 @@
+//! Today's loads on today's devices: every load on every device, with memory for several shares of
+//! what it reads, under every policy. A *cell* is one load on one device with one memory.
+//!
+//! Each cell has a bound that no policy passes over the whole of a load: the readers get their
+//! bytes no faster than the device transfers, at its peak rate, the blocks that Belady's policy
+//! misses.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use forebay_core::Instant;
+use forebay_device::{Request, device};
+use forebay_sim::timed::{Load as Readers, Outcome, Setup, Span, Workload, run};
+use forebay_sim::untimed::{self, Algorithm, Capacity, Options};
+use forebay_sim::{processors, sweep};
+use forebay_trace::{Memory, Source};
+use serde::Deserialize;
+
+use crate::raid::Part;
+use crate::{Error, Job};
+
+/// Bytes of a block, as in every simulation with time.
+const BLOCK: u64 = 4096;
+
+/// What is run: all of it with all of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Suite {
+    pub(crate) loads: Vec<Load>,
+    /// By name.
+    pub(crate) devices: Vec<String>,
+    /// Memory, as a share of the distinct blocks that a load reads.
+    pub(crate) memory: Vec<f64>,
+    pub(crate) policies: Vec<String>,
+}
+
+/// A generated load, and how many read it at a time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Load {
+    pub(crate) name: String,
+    workload: String,
+    #[serde(default)]
+    parameters: BTreeMap<String, String>,
+    handlers: u32,
+    /// Whether a reader does one task after another; else each task has a reader of its own.
+    #[serde(default)]
+    pool: bool,
+    /// The first requests, which are not counted.
+    #[serde(default)]
+    warm_up: u64,
+}
+
+/// A load on a device with a memory, and what came of each policy there.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    pub(crate) load: String,
+    pub(crate) device: String,
+    /// The share of the load's distinct blocks that memory holds.
+    pub(crate) memory: f64,
+    /// The share of references that Belady's policy misses with that memory, all of the load
+    /// counted.
+    pub(crate) opt: f64,
+    /// The throughput that no policy passes, 10^6 bytes a second.
+    pub(crate) bound: f64,
+    /// In the order of [`Suite::policies`].
+    pub(crate) outcomes: Vec<Outcome>,
+}
+
+impl Cell {
+    /// Throughput of a policy by its place, 10^6 bytes a second.
+    pub(crate) fn rate(&self, policy: usize) -> f64 {
+        self.outcomes.get(policy).map_or(f64::NAN, |outcome| outcome.throughput_mb_s)
+    }
+
+    /// That of the best.
+    pub(crate) fn best(&self) -> f64 {
+        self.outcomes.iter().map(|outcome| outcome.throughput_mb_s).fold(f64::NAN, f64::max)
+    }
+}
+
+/// A load as it is run, and what is known of it.
+struct Loaded {
+    workload: Workload,
+    distinct: u64,
+    /// By memory: the share of references that Belady's policy misses.
+    opt: Vec<f64>,
+}
+
+/// A run: its cell by numbers, and a policy.
+struct Run {
+    load: usize,
+    setup: Setup,
+}
+
+/// The cells that were simulated last, and of what: two claims judge the same ones.
+static LATEST: Mutex<Option<Known>> = Mutex::new(None);
+
+struct Known {
+    of: String,
+    cells: Arc<Vec<Cell>>,
+}
+
+impl Suite {
+    /// Simulates all of it, unless that was done for the claim before.
+    pub(crate) fn run(&self, job: Job<'_>) -> Result<Arc<Vec<Cell>>, Error> {
+        let of = format!("{self:?} {} {}", job.context.seed, job.context.quick);
+        let latest = || LATEST.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = latest().as_ref().filter(|known| known.of == of) {
+            return Ok(known.cells.clone());
+        }
+        let cells = Arc::new(self.simulate(job)?);
+        *latest() = Some(Known { of, cells: cells.clone() });
+        Ok(cells)
+    }
+
+    /// A small part that runs in seconds.
+    pub(crate) fn thinned(&self) -> Suite {
+        let keep = |list: &[String], many: usize| list.iter().take(many).cloned().collect();
+        Suite {
+            loads: self.loads.iter().take(2).cloned().collect(),
+            devices: keep(&self.devices, 1),
+            memory: self.memory.iter().take(1).copied().collect(),
+            policies: keep(&self.policies, 3),
+        }
+    }
+
+    fn simulate(&self, job: Job<'_>) -> Result<Vec<Cell>, Error> {
+        let loaded = self.loads.iter().map(|load| load.load(self, job)).collect::<Result<Vec<_>, _>>()?;
+        let mut runs = Vec::new();
+        let mut cells = Vec::new();
+        for (number, (load, known)) in self.loads.iter().zip(&loaded).enumerate() {
+            for name in &self.devices {
+                for (&memory, &opt) in self.memory.iter().zip(&known.opt) {
+                    let bound = known.bound(name, opt)?;
+                    let (load_name, device) = (load.name.clone(), name.clone());
+                    cells.push(Cell { load: load_name, device, memory, opt, bound, outcomes: Vec::new() });
+                    for policy in &self.policies {
+                        let setup = load.setup(policy, name, known.bytes(memory), job)?;
+                        runs.push(Run { load: number, setup });
+                    }
+                }
+            }
+        }
+        let done = AtomicUsize::new(0);
+        let one = |one: &Run| {
+            let outcome = run(&one.setup, &loaded[one.load].workload, job.context.watch)?;
+            job.context.step(done.fetch_add(1, Ordering::Relaxed) + 1, runs.len())?;
+            Ok::<_, Error>(outcome)
+        };
+        let outcomes = sweep(&runs, processors(), || job.context.watch.stopped(), one);
+        let mut outcomes = outcomes.into_iter().map(|outcome| outcome.unwrap_or(Err(Error::Stopped)));
+        for cell in &mut cells {
+            cell.outcomes = outcomes.by_ref().take(self.policies.len()).collect::<Result<_, _>>()?;
+        }
+        Ok(cells)
+    }
+}
+
+impl Load {
+    fn load(&self, suite: &Suite, job: Job<'_>) -> Result<Loaded, Error> {
+        let Job { experiment, context } = job;
+        let part = Part { workload: self.workload.clone(), parameters: self.parameters.clone() };
+        let mut source = part.source(context.seed, experiment)?;
+        let mut requests = Vec::new();
+        while source.read(&mut requests)? > 0 {}
+        let shape = source.shape();
+        let read = || Memory::new(requests.clone(), shape);
+        let mut workload = Workload::load(&mut read())?;
+        source.files().iter().for_each(|file| workload.lengthen(file.file, file.bytes.unwrap_or(0)));
+        let open = || Ok(Box::new(read()) as Box<dyn Source>);
+        let size = untimed::size(&open, &Options::default(), context.watch)?.ok_or(Error::Stopped)?;
+        let distinct = u64::from(size.distinct);
+        let of = |&share: &f64| untimed::Run {
+            algorithm: Algorithm::Opt,
+            capacity: Capacity::Blocks(frames(distinct, share)),
+        };
+        let runs: Vec<untimed::Run> = suite.memory.iter().map(of).collect();
+        let opt = untimed::replay(&open, &Options::default(), &runs, context.watch)?;
+        Ok(Loaded { workload, distinct, opt: opt.iter().map(|outcome| outcome.miss_ratio).collect() })
+    }
+
+    fn setup(&self, policy: &str, on: &str, bytes: u64, job: Job<'_>) -> Result<Setup, Error> {
+        let mut setup = Setup::new(job.experiment.policy(policy)?, bytes, device(on)?, self.handlers);
+        if let Readers::Closed { pool, .. } = &mut setup.load {
+            *pool = self.pool;
+        }
+        setup.warm_up = (self.warm_up > 0).then_some(Span::Requests(self.warm_up));
+        setup.seed = job.context.seed;
+        Ok(setup)
+    }
+}
+
+/// The blocks that a share of so many is, at least one.
+fn frames(distinct: u64, share: f64) -> u64 {
+    ((distinct as f64 * share) as u64).max(1)
+}
+
+impl Loaded {
+    fn bytes(&self, share: f64) -> u64 {
+        frames(self.distinct, share) * BLOCK
+    }
+
+    /// 10^6 bytes a second, if the device has to bring a share `opt` of all that is read.
+    fn bound(&self, on: &str, opt: f64) -> Result<f64, Error> {
+        Ok(peak(on)? / 1e6 / opt.max(f64::MIN_POSITIVE))
+    }
+}
+
+/// The most bytes a second that a device transfers: large reads side by side, from its first byte.
+fn peak(on: &str) -> Result<f64, Error> {
+    const READS: u64 = 256;
+    const BYTES: u64 = 4 << 20;
+    let mut model = device(on)?.build(1)?;
+    let mut end = Instant(0);
+    for read in 0..READS {
+        // A device that serves one request at a time gets the next one when it is free.
+        let at = if model.channels() > 1 { Instant(0) } else { end };
+        end = end.max(model.serve(at, Request::read(read * BYTES, BYTES)));
+    }
+    Ok((READS * BYTES) as f64 / (end.0 as f64 / 1e9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Context, experiment};
+    use forebay_sim::Unwatched;
+
+    /// A load, on a store and on a disk, with little memory and much.
+    #[test]
+    fn no_policy_passes_the_bound_and_a_second_claim_runs_nothing_anew() {
+        let suite: Suite = toml::from_str(
+            r#"
+            devices = ["object-store", "ibm-10k"]
+            memory = [0.1, 0.8]
+            policies = ["auto", "none+lru", "aggressive+arc"]
+            loads = [{ name = "epochs", workload = "epochs", parameters = { tasks = "3000", samples = "1000" }, handlers = 8 }]
+            "#,
+        )
+        .expect("a suite");
+        let (experiment, context) =
+            (experiment("today-best").unwrap(), Context { seed: 1, quick: false, watch: &Unwatched });
+        let job = Job { experiment: &experiment, context: &context };
+        let cells = suite.run(job).unwrap();
+        assert_eq!(cells.len(), 4);
+        for cell in cells.iter() {
+            assert!(cell.best() < cell.bound && cell.opt > 0.3, "{}: {} of {}", cell.device, cell.best(), cell.bound);
+            assert!(cell.outcomes.iter().all(|outcome| outcome.bytes == 3000 * (112 << 10)), "{}", cell.device);
+        }
+        assert!(Arc::ptr_eq(&cells, &suite.run(job).unwrap()));
+    }
+}

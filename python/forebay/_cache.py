@@ -1,0 +1,145 @@
+"""A cache in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Union
+
+from . import _forebay
+from ._file import File
+from ._options import arguments
+
+#: Sources: a place, or places by name, each of which is then a folder.
+Sources = Union[str, "os.PathLike[str]", Mapping[str, Union[str, "os.PathLike[str]"]]]
+#: What will be read: a path, or a path with the first byte and the end.
+Wanted = Union[str, "os.PathLike[str]", tuple[Union[str, "os.PathLike[str]"], int, Union[int, None]]]
+
+
+class Cache:
+    """A read cache that looks ahead, in this process.
+
+    >>> with Cache("/srv/data", memory="1GiB") as cache:  # doctest: +SKIP
+    ...     table = cache.read("tables/2026.parquet")
+
+    All methods may be called from many threads; they wait without Python's lock. A cache does not
+    outlive a fork: the child gets a ``RuntimeError``. Where several processes read the same data,
+    :func:`forebay.mount` gives them one cache.
+    """
+
+    def __init__(
+        self,
+        source: Sources,
+        *,
+        memory: str | int | None = None,
+        policy: str | None = None,
+        settings: Mapping[str, str] | None = None,
+        **options: object,
+    ) -> None:
+        """Opens a source, or several.
+
+        :param source: what ``forebay mount`` takes, as ``"/srv/data"``, ``"s3://bucket/prefix"`` or
+            ``"https://host/path/"``; or a mapping from names to such, each of which is then a folder
+        :param memory: the budget for everything, as ``"512MiB"`` or in bytes
+        :param policy: the policy, as ``"auto"``
+        :param settings: settings of object stores by the names of the Rust crate ``object_store``, as
+            ``aws_access_key_id``; the environment has the others
+        :param options: further options of ``forebay mount``, as ``endpoint="http://127.0.0.1:7070"``,
+            ``patience="5s"`` or ``ttl="1m"``
+        :raises OSError: a source cannot be reached; ``FileNotFoundError`` if it is not there
+        :raises ValueError: an option's value makes no sense
+        :raises TypeError: an option is not known; the message names those that are
+        """
+        line = arguments("Cache", "cache", {"memory": memory, "policy": policy, **options})
+        named = sources(source)
+        self._cache = _forebay.Cache([*line, "--", *named], list((settings or {}).items()))
+
+    @classmethod
+    def _over(cls, cache: _forebay.Cache) -> Cache:
+        self = cls.__new__(cls)
+        self._cache = cache
+        return self
+
+    def open(self, path: str | os.PathLike[str], mode: str = "rb") -> File:
+        """Opens a file for reading."""
+        if mode not in ("rb", "r"):
+            raise ValueError(f"a cache only reads: mode is 'rb', not {mode!r}")
+        name = os.fspath(path)
+        return File(self, self._cache.open(name), name)
+
+    def read(self, path: str | os.PathLike[str], offset: int = 0, length: int | None = None) -> bytes:
+        """Reads a range of a file, or all of it; fewer bytes at its end."""
+        return self._cache.read(os.fspath(path), offset, length)
+
+    def read_ranges(self, ranges: Iterable[tuple[str | os.PathLike[str], int, int | None]]) -> list[bytes]:
+        """Reads ranges, each given as path, offset and length. All of them are under way at once."""
+        return self._cache.read_ranges([(os.fspath(path), offset, length) for path, offset, length in ranges])
+
+    def info(self, path: str | os.PathLike[str] = "") -> dict[str, Any]:
+        """The name, type (``file`` or ``directory``) and size of a path."""
+        return self._cache.info(os.fspath(path))
+
+    def list(self, path: str | os.PathLike[str] = "") -> list[dict[str, Any]]:
+        """The names in a folder, each as :meth:`info` has it."""
+        return self._cache.list(os.fspath(path))
+
+    def hint(self, wanted: Iterable[Wanted], list: str = "default", mode: str = "append") -> None:
+        """Tells what will be read next, in order, so that it is fetched ahead.
+
+        :param wanted: paths, or tuples of a path, the first byte and the end
+        :param list: the list that this goes on with; each reader has one of its own
+        :param mode: ``append``, ``replace`` or ``clear``
+        """
+        self._cache.hint(list, mode, wants(wanted))
+
+    def stats(self) -> dict[str, Any]:
+        """The counters, as ``forebay stats --json`` has them; and ``hints``, what became of them."""
+        counters: dict[str, Any] = json.loads(self._cache.stats())
+        names = ("told", "fetched", "failed", "overtaken")
+        return {**counters, "hints": dict(zip(names, self._cache.hinted()))}
+
+    def explain(self) -> dict[str, Any]:
+        """The reasons, as ``forebay explain --json`` has them."""
+        reasons: dict[str, Any] = json.loads(self._cache.explain())
+        return reasons
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is closed."""
+        return self._cache.closed
+
+    def close(self) -> None:
+        """Closes the cache. Its files cannot be read any more."""
+        self._cache.close()
+
+    def __enter__(self) -> Cache:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return "<forebay.Cache, closed>" if self.closed else f"<forebay.Cache of {self._cache.describe()}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a cache cannot be pickled: use forebay.mount() in the parent, or open a cache in each process")
+
+
+def sources(source: Sources) -> Sequence[str]:
+    """Sources as the command takes them."""
+    if isinstance(source, Mapping):
+        return [f"{name}={os.fsdecode(place)}" for name, place in source.items()]
+    if isinstance(source, (str, os.PathLike)):
+        return [os.fsdecode(source)]
+    kind = type(source).__name__
+    raise TypeError(f"a source is a path, a URL, or a mapping from names to these, not {kind}")
+
+
+def wants(wanted: Iterable[Wanted]) -> list[tuple[str, int, int | None]]:
+    """Hints as triples of path, start and end."""
+    if isinstance(wanted, (str, os.PathLike)):
+        raise TypeError("hints are a list: give [path], not a path")
+    return [
+        (os.fspath(one[0]), one[1], one[2]) if isinstance(one, tuple) else (os.fspath(one), 0, None) for one in wanted
+    ]

@@ -1,0 +1,172 @@
+"""Mounts that this process holds."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+import threading
+from collections.abc import Iterable
+from importlib import metadata
+from typing import Any
+
+from . import _control
+from ._cache import Sources, Wanted, sources, wants
+from ._options import arguments
+
+#: Seconds to wait for a mount to end before saying that it is busy.
+_PATIENCE = 10.0
+
+
+def command() -> str:
+    """The path of the command ``forebay`` that came with this module."""
+    try:
+        files = metadata.files("forebay") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    places = [str(file.locate()) for file in files if file.parts[-2:] == ("bin", "forebay")]
+    places.append(os.path.join(sysconfig.get_path("scripts"), "forebay"))
+    found = next((place for place in places if os.access(place, os.X_OK)), None) or shutil.which("forebay")
+    if found is None:
+        raise FileNotFoundError("the command 'forebay' is missing: install this package with pip, which brings it")
+    return found
+
+
+class Mount:
+    """A source as a folder. Use :func:`mount`."""
+
+    def __init__(self, path: str, process: subprocess.Popen[bytes] | None, own_folder: bool) -> None:
+        #: The folder.
+        self.path = path
+        self._process = process
+        self._own_folder = own_folder
+        self._holder = os.getpid()
+
+    def stats(self) -> dict[str, Any]:
+        """The counters, as ``forebay stats --json`` has them."""
+        return _control.document(self.path, "stats")
+
+    def explain(self) -> dict[str, Any]:
+        """The reasons, as ``forebay explain --json`` has them."""
+        return _control.document(self.path, "explain")
+
+    def hint(self, wanted: Iterable[Wanted], list: str = "default", mode: str = "append") -> None:
+        """Tells the mount what will be read next, in order. Paths are below the mount, with or
+        without its own path."""
+        inside = ((self._inside(path), start, end) for path, start, end in wants(wanted))
+        _control.hint(self.path, inside, list, mode)
+
+    def _inside(self, path: str) -> str:
+        return os.path.relpath(path, self.path) if os.path.isabs(path) else path
+
+    def close(self) -> None:
+        """Unmounts. A forked child only forgets the mount, which its parent holds.
+
+        :raises OSError: files of it are still open; it unmounts once they are closed
+        """
+        process, self._process = self._process, None
+        if process is None or os.getpid() != self._holder:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise OSError(
+                f"{self.path} is busy: close its files, and leave it with every process; it unmounts then by itself"
+            ) from None
+        finally:
+            if process.stdout is not None:
+                process.stdout.close()
+        if self._own_folder:
+            os.rmdir(self.path)
+
+    def __enter__(self) -> Mount:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        process = getattr(self, "_process", None)
+        if process is not None and os.getpid() == self._holder and process.stdin is not None:
+            process.stdin.close()
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    def __repr__(self) -> str:
+        return f"<forebay.Mount at {self.path}>"
+
+    def __reduce__(self) -> Any:
+        # Another process of this machine uses the folder; it does not hold the mount.
+        return Mount, (self.path, None, False)
+
+
+def mount(
+    source: Sources,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    memory: str | int | None = None,
+    policy: str | None = None,
+    **options: object,
+) -> Mount:
+    """Mounts a source, with the command that came with this module. Use it with ``with``.
+
+    >>> with mount("s3://bucket/prefix", memory="4GiB") as data:  # doctest: +SKIP
+    ...     names = os.listdir(data.path)
+
+    The mount ends with ``with``, and with this process however it ends. Other processes use its
+    path meanwhile, as workers do.
+
+    :param source: as for :class:`forebay.Cache`
+    :param path: an empty folder to mount at; by default a new one that goes with the mount
+    :param options: options of ``forebay mount``, as ``allow_other=True`` or ``kernel_cache="on"``
+    :raises OSError: it cannot be mounted; the message is that of the command
+    :raises TypeError: an option is not known; the message names those that are
+    """
+    for refused in ("daemon", "detached", "attached"):
+        if refused in options:
+            raise TypeError(f"mount() has no option {refused!r}: a mount ends with this process")
+    line = arguments("mount", "mount", {"memory": memory, "policy": policy, **options})
+    own_folder = path is None
+    point = tempfile.mkdtemp(prefix="forebay-") if path is None else os.path.abspath(os.fsdecode(path))
+    try:
+        process = _start([command(), "mount", "--attached", *line, "--", *sources(source), point])
+    except BaseException:
+        if own_folder:
+            os.rmdir(point)
+        raise
+    return Mount(point, process, own_folder)
+
+
+def _start(args: list[str]) -> subprocess.Popen[bytes]:
+    """Starts the command and waits until it has mounted."""
+    pipe = subprocess.PIPE
+    # A session of its own: Ctrl-C ends the program first, and so lets the mount end in order.
+    process = subprocess.Popen(args, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
+    assert process.stdout is not None and process.stderr is not None and process.stdin is not None
+    try:
+        ready = process.stdout.readline()
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    if not ready:
+        said = process.stderr.read().decode(errors="replace").strip()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            stream.close()
+        process.wait()
+        raise OSError(said.removeprefix("error: ") or "forebay ended before it had mounted, without a word")
+    errors = process.stderr
+    threading.Thread(target=_pass_on, args=(errors,), name="forebay-stderr", daemon=True).start()
+    return process
+
+
+def _pass_on(errors: Any) -> None:
+    """Passes on what the mount says, as long as it runs."""
+    with errors:
+        for line in errors:
+            os.write(2, line)

@@ -1,0 +1,86 @@
+"""For PyTorch: tells a cache the order in which an epoch will read its files.
+
+It imports no PyTorch: a sampler is anything that yields indices.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, Union
+
+from . import _control
+from ._cache import Wanted, wants
+
+__all__ = ["Ordered"]
+
+#: Where the file of an index is: a sequence, or a function of the index.
+Paths = Union[Sequence[Wanted], Callable[[Any], Wanted]]
+
+
+class _Hinted(Protocol):
+    def hint(self, wanted: Iterable[Wanted], list: str = ..., mode: str = ...) -> None: ...
+
+
+class Ordered:
+    """A sampler that draws the order of a whole epoch, tells it to a cache, and goes on as before.
+
+    >>> with forebay.mount("s3://bucket/images") as data:  # doctest: +SKIP
+    ...     sampler = Ordered(RandomSampler(dataset), dataset.paths, cache=data)
+    ...     loader = DataLoader(dataset, batch_size=256, sampler=sampler, num_workers=8)
+
+    It runs in the main process, so the workers change nothing. It wraps a batch sampler as well.
+    """
+
+    def __init__(
+        self,
+        sampler: Iterable[Any],
+        paths: Paths,
+        cache: _Hinted | str | os.PathLike[str],
+        list: str | None = None,
+    ) -> None:
+        """Wraps a sampler.
+
+        :param sampler: yields indices, or lists of indices
+        :param paths: the path of each index, or a function from index to path; a path may be a tuple
+            of path, first byte and end
+        :param cache: a :class:`forebay.Mount`, a :class:`forebay.Cache`, or the folder of a mount
+        :param list: the name of the list; by default one of this object's own
+        """
+        self.sampler = sampler
+        self.paths = paths
+        self.cache = cache
+        self.list = list or f"epoch-{os.getpid()}-{id(self):x}"
+
+    def __iter__(self) -> Iterator[Any]:
+        order = [index for index in self.sampler]
+        at = self.paths if callable(self.paths) else self.paths.__getitem__
+        self._tell(at(index) for index in _flat(order))
+        return iter(order)
+
+    def __len__(self) -> int:
+        return len(self.sampler)  # type: ignore[arg-type]
+
+    def __getattr__(self, name: str) -> Any:
+        # Such as `set_epoch` and `batch_size`, which programs ask the sampler for.
+        if name in ("sampler", "__setstate__"):
+            raise AttributeError(name)
+        return getattr(self.sampler, name)
+
+    def _tell(self, wanted: Iterable[Wanted]) -> None:
+        if isinstance(self.cache, (str, os.PathLike)):
+            folder = os.fspath(self.cache)
+            triples = wants(one for one in wanted)
+            inside = ((os.path.relpath(p, folder) if os.path.isabs(p) else p, start, end) for p, start, end in triples)
+            _control.hint(folder, inside, self.list, "replace")
+        else:
+            self.cache.hint(wanted, list=self.list, mode="replace")
+
+
+def _flat(order: Iterable[Any]) -> Iterator[Any]:
+    """Indices, also of batches."""
+    for index in order:
+        if isinstance(index, (list, tuple)):
+            yield from index
+        else:
+            yield index

@@ -1,0 +1,141 @@
+"""`forebay.mount`: folders, and what becomes of them."""
+
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import forebay
+import pytest
+from conftest import BUCKET, until
+from control import FakeMount, Socket
+
+
+def mounted(path):
+    return any(line.split()[1] == str(path) for line in Path("/proc/self/mounts").read_text().splitlines())
+
+
+def test_a_folder_for_a_while(folder):
+    place, made = folder
+    with forebay.mount(place, memory="32MiB") as data:
+        assert mounted(data.path)
+        assert {name: Path(data, name).read_bytes() for name in os.listdir(data)} == made
+        assert 16 << 20 < data.stats()["memory_bytes"] <= 32 << 20 and "streams" in data.explain()
+    assert not mounted(data.path) and not os.path.exists(data.path)
+
+
+def test_a_folder_of_ones_own(s3, objects, tmp_path, monkeypatch):
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+    point = tmp_path / "point"
+    point.mkdir()
+    with forebay.mount(f"s3://{BUCKET}", point, memory="64MiB", endpoint=s3.endpoint, kernel_cache="off") as data:
+        assert data.path == str(point) and (point / "odd").read_bytes() == objects["odd"]
+    assert point.is_dir() and not mounted(point)
+    with forebay.mount({"a": point, "b": f"s3://{BUCKET}"}, memory="64MiB", endpoint=s3.endpoint) as data:
+        assert sorted(os.listdir(data)) == ["a", "b"]
+
+
+def read(data, name):
+    return Path(data.path, name).read_bytes()
+
+
+@pytest.mark.parametrize("way", ["fork", "spawn"])
+def test_workers_use_it(folder, way):
+    place, made = folder
+    with forebay.mount(place, memory="32MiB") as data:
+        with multiprocessing.get_context(way).Pool(4) as pool:
+            assert pool.starmap(read, [(data, name) for name in made]) == list(made.values())
+            pool.close()
+            pool.join()
+        assert mounted(data.path), "a child that ends leaves it alone"
+        copy = pickle.loads(pickle.dumps(data))
+        copy.close()
+        assert mounted(data.path)
+    assert not mounted(data.path)
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, None])
+def test_it_ends_with_its_process(folder, end):
+    place, _ = folder
+    program = textwrap.dedent(
+        f"""
+        import forebay, sys, time
+        data = forebay.mount({str(place)!r}, memory="32MiB")
+        print(data.path, flush=True)
+        {"time.sleep(600)" if end else "sys.exit(3)"}
+        """
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    point = child.stdout.readline().strip()
+    if end:
+        assert mounted(point)
+        child.send_signal(end)
+    child.wait()
+    child.stdout.close()
+    until(lambda: not mounted(point))
+    os.rmdir(point)
+
+
+def test_a_busy_mount_says_so_and_ends_later(folder, monkeypatch):
+    place, made = folder
+    monkeypatch.setattr(forebay._mount, "_PATIENCE", 0.5)
+    data = forebay.mount(place, memory="32MiB")
+    file = open(Path(data, "file-1"), "rb")
+    with pytest.raises(OSError, match="is busy: close its files"):
+        data.close()
+    assert file.read() == made["file-1"]
+    file.close()
+    until(lambda: not mounted(data.path))
+    os.rmdir(data.path)
+
+
+def test_what_cannot_be_mounted(tmp_path):
+    with pytest.raises(OSError, match="no-such-folder"):
+        forebay.mount(tmp_path / "no-such-folder")
+    with pytest.raises(OSError, match="known are auto, none"):
+        forebay.mount(tmp_path, policy="psychic")
+    with pytest.raises(TypeError, match="no option 'memroy'; known are allow_other"):
+        forebay.mount(tmp_path, memroy="1GiB")
+    for refused in ["daemon", "detached", "attached"]:
+        with pytest.raises(TypeError, match="ends with this process"):
+            forebay.mount(tmp_path, **{refused: True})
+    assert not [name for name in os.listdir("/tmp") if name.startswith("forebay-") and mounted(f"/tmp/{name}")]
+
+
+def test_hints_go_through_the_control_socket(monkeypatch):
+    with Socket() as control:
+        data = FakeMount(monkeypatch, control)
+        data.hint([f"{data.path}/a", "b/c", (f"{data.path}/d", 10, 20), ("e", 5, None)], list="mine", mode="replace")
+        assert control.lists == {
+            "mine": [{"path": "a"}, {"path": "b/c"}, {"path": "d", "start": 10, "end": 20}, {"path": "e", "start": 5}]
+        }
+        data.hint(["f"], list="mine")
+        assert control.lists["mine"][-1] == {"path": "f"} and len(control.lists["mine"]) == 5
+        data.hint([], list="mine", mode="clear")
+        assert control.lists == {}
+        many = [f"file {number}" for number in range(25_000)]
+        data.hint(many, list="long", mode="replace")
+        assert [line["path"] for line in control.lists["long"]] == many
+        assert all(size < 1 << 20 for size in control.sizes)
+        control.refuses = True
+        with pytest.raises(OSError, match="hints were refused with 400: there is no such list"):
+            data.hint(["a"])
+    with pytest.raises(OSError, match="hints cannot be told"):
+        data.hint(["a"])
+
+
+def test_a_mount_without_a_socket(folder, monkeypatch):
+    place, _ = folder
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    with forebay.mount(place, memory="32MiB") as data:
+        with pytest.raises(OSError, match="it takes no hints, since it has no control socket"):
+            data.hint(["file-1"])
+    with pytest.raises(OSError, match="no forebay mount"):
+        forebay.Mount(str(place), None, False).stats()
