@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
+import itertools
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
 from . import _forebay
@@ -13,6 +15,10 @@ from ._options import arguments
 
 #: Sources: a place, or places by name, each of which is then a folder.
 Sources = Union[str, "os.PathLike[str]", Mapping[str, Union[str, "os.PathLike[str]"]]]
+#: Hints that are told together.
+TOGETHER = 10_000
+#: A hint: path, start and end.
+Want = tuple[str, int, Union[int, None]]
 #: What will be read: a path, or a path with the first byte and the end.
 Wanted = Union[str, "os.PathLike[str]", tuple[Union[str, "os.PathLike[str]"], int, Union[int, None]]]
 
@@ -90,14 +96,22 @@ class Cache:
         :param wanted: paths, or tuples of a path, the first byte and the end
         :param list: the list that this goes on with; each reader has one of its own
         :param mode: ``append``, ``replace`` or ``clear``
+        :raises OSError: the names that wait take an eighth of the memory, and more than 8 MiB
         """
-        self._cache.hint(list, mode, wants(wanted))
+        for piece in pieces(wanted):
+            self._cache.hint(list, mode, piece)
+            mode = "append" if mode == "replace" else mode
+
+    def hints(self) -> builtins.list[dict[str, Any]]:
+        """The lists that were told: how far their readers are, names that are missing, and bytes that
+        were fetched and wasted."""
+        lists: builtins.list[dict[str, Any]] = json.loads(self._cache.hints())["lists"]
+        return lists
 
     def stats(self) -> dict[str, Any]:
-        """The counters, as ``forebay stats --json`` has them; and ``hints``, what became of them."""
+        """The counters, as ``forebay stats --json`` has them."""
         counters: dict[str, Any] = json.loads(self._cache.stats())
-        names = ("told", "fetched", "failed", "overtaken")
-        return {**counters, "hints": dict(zip(names, self._cache.hinted()))}
+        return counters
 
     def explain(self) -> dict[str, Any]:
         """The reasons, as ``forebay explain --json`` has them."""
@@ -136,10 +150,16 @@ def sources(source: Sources) -> Sequence[str]:
     raise TypeError(f"a source is a path, a URL, or a mapping from names to these, not {kind}")
 
 
-def wants(wanted: Iterable[Wanted]) -> list[tuple[str, int, int | None]]:
-    """Hints as triples of path, start and end."""
+def pieces(wanted: Iterable[Wanted]) -> Iterator[list[Want]]:
+    """Hints as lists of so many at most, so that millions need no memory here; at least one list."""
     if isinstance(wanted, (str, os.PathLike)):
         raise TypeError("hints are a list: give [path], not a path")
-    return [
+    wants = (
         (os.fspath(one[0]), one[1], one[2]) if isinstance(one, tuple) else (os.fspath(one), 0, None) for one in wanted
-    ]
+    )
+    piece = list(itertools.islice(wants, TOGETHER))
+    yield piece
+    while len(piece) == TOGETHER:
+        piece = list(itertools.islice(wants, TOGETHER))
+        if piece:
+            yield piece

@@ -8,11 +8,13 @@ import json
 import os
 import socket
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
-#: Hints that are told in a request.
-_TOGETHER = 10_000
+from ._cache import Want
+
+_HINT = "/.well-known/forebay/hint"
 
 
 class _Connection(http.client.HTTPConnection):
@@ -52,12 +54,28 @@ def document(mount: str, name: str) -> dict[str, Any]:
     return value
 
 
-def hint(mount: str, wants: Iterable[tuple[str, int, int | None]], list: str, mode: str) -> None:
+def hint(mount: str, pieces: Iterable[list[Want]], list: str, mode: str) -> None:
     """Tells a mount what will be read next.
 
-    :param wants: paths below the mount's root, with the first byte and the end
+    :param pieces: paths below the mount's root, with the first byte and the end
     :raises OSError: the mount takes no hints, or refused these
     """
+    with _connection(mount) as connection:
+        for piece in pieces:
+            query = urlencode({"list": list, "mode": mode})
+            body = b"".join(_line(*want) for want in piece)
+            _ask(connection, mount, "POST", f"{_HINT}?{query}", body)
+            mode = "append" if mode == "replace" else mode
+
+
+def hints(mount: str) -> Any:
+    """The lists that a mount was told."""
+    with _connection(mount) as connection:
+        return json.loads(_ask(connection, mount, "GET", _HINT, None))["lists"]
+
+
+@contextmanager
+def _connection(mount: str) -> Iterator[_Connection]:
     try:
         place = attribute(mount, "socket")
     except OSError as error:
@@ -67,31 +85,27 @@ def hint(mount: str, wants: Iterable[tuple[str, int, int | None]], list: str, mo
         raise
     connection = _Connection(place)
     try:
-        for body in _bodies(wants):
-            path = f"/.well-known/forebay/hint?{urlencode({'list': list, 'mode': mode})}"
-            connection.request("POST", path, body, {"Content-Type": "application/jsonl"})
-            answer = connection.getresponse()
-            words = answer.read().decode(errors="replace").strip()
-            if answer.status != 202:
-                raise OSError(errno.EIO, f"{mount}: hints were refused with {answer.status}: {words}")
-            mode = "append"
+        yield connection
     except (http.client.HTTPException, ConnectionError, FileNotFoundError, TimeoutError) as error:
         raise OSError(errno.EIO, f"{mount}: hints cannot be told at {place}: {error}") from error
     finally:
         connection.close()
 
 
-def _bodies(wants: Iterable[tuple[str, int, int | None]]) -> Iterator[bytes]:
-    """Requests of JSON lines, at least one."""
-    lines: list[bytes] = []
-    said = False
-    for path, start, end in wants:
-        want: dict[str, object] = {"path": path}
-        if start or end is not None:
-            want.update({"start": start, "end": end} if end is not None else {"start": start})
-        lines.append(json.dumps(want).encode() + b"\n")
-        if len(lines) == _TOGETHER:
-            yield b"".join(lines)
-            lines, said = [], True
-    if lines or not said:
-        yield b"".join(lines)
+def _ask(connection: _Connection, mount: str, method: str, path: str, body: bytes | None) -> bytes:
+    connection.request(method, path, body, {"Content-Type": "application/jsonl"})
+    answer = connection.getresponse()
+    said = answer.read()
+    if answer.status not in (200, 202):
+        words = said.decode(errors="replace").strip()
+        raise OSError(errno.EIO, f"{mount}: hints were refused with {answer.status}: {words}")
+    return said
+
+
+def _line(path: str, start: int, end: int | None) -> bytes:
+    want: dict[str, object] = {"path": path}
+    if start or end is not None:
+        want["start"] = start
+    if end is not None:
+        want["end"] = end
+    return json.dumps(want).encode() + b"\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import contextlib
 import os
 import shutil
 import subprocess
@@ -13,7 +15,7 @@ from importlib import metadata
 from typing import Any
 
 from . import _control
-from ._cache import Sources, Wanted, sources, wants
+from ._cache import Sources, Want, Wanted, pieces, sources
 from ._options import arguments
 
 #: Seconds to wait for a mount to end before saying that it is busy.
@@ -37,7 +39,7 @@ def command() -> str:
 class Mount:
     """A source as a folder. Use :func:`mount`."""
 
-    def __init__(self, path: str, process: subprocess.Popen[bytes] | None, own_folder: bool) -> None:
+    def __init__(self, path: str, process: subprocess.Popen[bytes] | None, own_folder: str | None) -> None:
         #: The folder.
         self.path = path
         self._process = process
@@ -55,11 +57,12 @@ class Mount:
     def hint(self, wanted: Iterable[Wanted], list: str = "default", mode: str = "append") -> None:
         """Tells the mount what will be read next, in order. Paths are below the mount, with or
         without its own path."""
-        inside = ((self._inside(path), start, end) for path, start, end in wants(wanted))
-        _control.hint(self.path, inside, list, mode)
+        _control.hint(self.path, (below(self.path, piece) for piece in pieces(wanted)), list, mode)
 
-    def _inside(self, path: str) -> str:
-        return os.path.relpath(path, self.path) if os.path.isabs(path) else path
+    def hints(self) -> builtins.list[dict[str, Any]]:
+        """The lists that were told, as :meth:`forebay.Cache.hints` has them."""
+        lists: builtins.list[dict[str, Any]] = _control.hints(self.path)
+        return lists
 
     def close(self) -> None:
         """Unmounts. A forked child only forgets the mount, which its parent holds.
@@ -80,8 +83,8 @@ class Mount:
         finally:
             if process.stdout is not None:
                 process.stdout.close()
-        if self._own_folder:
-            os.rmdir(self.path)
+        if self._own_folder is not None:
+            _remove(self._own_folder)
 
     def __enter__(self) -> Mount:
         return self
@@ -102,7 +105,12 @@ class Mount:
 
     def __reduce__(self) -> Any:
         # Another process of this machine uses the folder; it does not hold the mount.
-        return Mount, (self.path, None, False)
+        return Mount, (self.path, None, None)
+
+
+def below(mount: str, piece: list[Want]) -> list[Want]:
+    """Hints with paths below a mount."""
+    return [(os.path.relpath(path, mount) if os.path.isabs(path) else path, start, end) for path, start, end in piece]
 
 
 def mount(
@@ -131,15 +139,25 @@ def mount(
         if refused in options:
             raise TypeError(f"mount() has no option {refused!r}: a mount ends with this process")
     line = arguments("mount", "mount", {"memory": memory, "policy": policy, **options})
-    own_folder = path is None
-    point = tempfile.mkdtemp(prefix="forebay-") if path is None else os.path.abspath(os.fsdecode(path))
+    folder = tempfile.mkdtemp(prefix="forebay-")
     try:
+        point = os.path.join(folder, "mount") if path is None else os.path.abspath(os.fsdecode(path))
+        if path is None:
+            os.mkdir(point)
+        if "control" not in options:
+            line += ["--control", f"unix:{folder}/control"]
         process = _start([command(), "mount", "--attached", *line, "--", *sources(source), point])
     except BaseException:
-        if own_folder:
-            os.rmdir(point)
+        _remove(folder)
         raise
-    return Mount(point, process, own_folder)
+    return Mount(point, process, folder)
+
+
+def _remove(folder: str) -> None:
+    """Removes a mount's own folder: nothing is left in it but an empty mount point."""
+    with contextlib.suppress(FileNotFoundError):
+        os.rmdir(os.path.join(folder, "mount"))
+    os.rmdir(folder)
 
 
 def _start(args: list[str]) -> subprocess.Popen[bytes]:

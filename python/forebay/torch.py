@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Protocol, Union
 
 from . import _control
-from ._cache import Wanted, wants
+from ._cache import Wanted, pieces
+from ._mount import below
 
 __all__ = ["Ordered"]
+
+#: Files that are told ahead of the reader, at least; twice as many at most.
+AHEAD = 100_000
 
 #: Where the file of an index is: a sequence, or a function of the index.
 Paths = Union[Sequence[Wanted], Callable[[Any], Wanted]]
@@ -29,7 +34,8 @@ class Ordered:
     ...     sampler = Ordered(RandomSampler(dataset), dataset.paths, cache=data)
     ...     loader = DataLoader(dataset, batch_size=256, sampler=sampler, num_workers=8)
 
-    It runs in the main process, so the workers change nothing. It wraps a batch sampler as well.
+    It runs in the main process, so the workers change nothing. It wraps a batch sampler as well. Of an
+    epoch of millions of files, it tells the next hundred thousand or more.
     """
 
     def __init__(
@@ -53,10 +59,20 @@ class Ordered:
         self.list = list or f"epoch-{os.getpid()}-{id(self):x}"
 
     def __iter__(self) -> Iterator[Any]:
-        order = [index for index in self.sampler]
+        order = list(self.sampler)
         at = self.paths if callable(self.paths) else self.paths.__getitem__
-        self._tell(at(index) for index in _flat(order))
-        return iter(order)
+        left = (at(index) for index in _flat(order))
+        self._tell(islice(left, 2 * AHEAD), "replace")
+        return self._drawn(order, left)
+
+    def _drawn(self, order: list[Any], left: Iterator[Wanted]) -> Iterator[Any]:
+        passed = 0
+        for drawn in order:
+            yield drawn
+            passed += len(drawn) if isinstance(drawn, (list, tuple)) else 1
+            if passed >= AHEAD:
+                passed -= AHEAD
+                self._tell(islice(left, AHEAD), "append")
 
     def __len__(self) -> int:
         return len(self.sampler)  # type: ignore[arg-type]
@@ -67,14 +83,12 @@ class Ordered:
             raise AttributeError(name)
         return getattr(self.sampler, name)
 
-    def _tell(self, wanted: Iterable[Wanted]) -> None:
+    def _tell(self, wanted: Iterable[Wanted], mode: str) -> None:
         if isinstance(self.cache, (str, os.PathLike)):
             folder = os.fspath(self.cache)
-            triples = wants(one for one in wanted)
-            inside = ((os.path.relpath(p, folder) if os.path.isabs(p) else p, start, end) for p, start, end in triples)
-            _control.hint(folder, inside, self.list, "replace")
+            _control.hint(folder, (below(folder, piece) for piece in pieces(wanted)), self.list, mode)
         else:
-            self.cache.hint(wanted, list=self.list, mode="replace")
+            self.cache.hint(wanted, list=self.list, mode=mode)
 
 
 def _flat(order: Iterable[Any]) -> Iterator[Any]:

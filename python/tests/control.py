@@ -71,7 +71,7 @@ class FakeMount(forebay.Mount):
     """A mount whose root names a socket of the tests."""
 
     def __init__(self, monkeypatch, control):
-        super().__init__("/mnt/not-there", None, False)
+        super().__init__("/mnt/not-there", None, None)
         real = os.getxattr
 
         def getxattr(path, name):

@@ -208,7 +208,7 @@ def test_exceptions_are_pythons(cache, folder, tmp_path):
         cache.read("odd", -1)
     with pytest.raises(ValueError, match="only reads"):
         cache.open("odd", "wb")
-    with pytest.raises(ValueError, match="append, replace, clear"):
+    with pytest.raises(ValueError, match="append, replace and clear"):
         cache.hint(["odd"], mode="prepend")
     with pytest.raises(TypeError, match="give \\[path\\]"):
         cache.hint("odd")
@@ -314,29 +314,60 @@ def test_a_changed_file_is_read_anew(tmp_path):
 
 
 def test_hints_are_fetched_ahead(cache, objects):
-    names = [name for name in objects if objects[name]]
+    names = [name for name in objects if 0 < len(objects[name]) < 2 << 20]
     cache.hint([*names, "nothing", ("odd", 100, 5000)])
-    until(lambda: cache.stats()["hints"]["fetched"] + cache.stats()["hints"]["failed"] == len(names) + 2)
-    assert cache.stats()["hints"] == {"told": len(names) + 2, "fetched": len(names) + 1, "failed": 1, "overtaken": 0}
+    whole = sum(len(objects[name]) for name in names)
+    until(lambda: cache.hints()[0]["fetched"] >= whole)
+    [told] = cache.hints()
+    assert told["accepted"] == len(names) + 2 and told["missing_names"] == ["nothing"]
     before = cache.stats()["misses"]
     for name in names:
         assert cache.read(name) == objects[name]
     assert cache.stats()["misses"] == before, "all of it was there"
+    until(lambda: cache.hints()[0]["cursor"] >= len(names))
     cache.hint([], mode="clear")
+    assert cache.hints() == []
 
 
 def test_hints_stay_within_memory(tmp_path):
-    for number in range(40):
+    for number in range(80):
         (tmp_path / f"{number:02}").write_bytes(os.urandom(1 << 20))
     with forebay.Cache(tmp_path, memory="32MiB") as cache:
-        cache.hint([f"{number:02}" for number in range(40)])
-        until(lambda: cache.stats()["hints"]["fetched"] >= 15)
+        cache.hint([f"{number:02}" for number in range(80)])
+        until(lambda: cache.hints()[0]["fetched"] > 0)
         time.sleep(0.2)
-        # Half of the memory, and what each thread has begun.
-        assert cache.stats()["hints"]["fetched"] <= 16
-        for number in range(40):
+        assert cache.hints()[0]["fetched"] <= 16 << 20
+        for number in range(80):
             assert len(cache.read(f"{number:02}")) == 1 << 20
-        until(lambda: sum(cache.stats()["hints"][end] for end in ("fetched", "overtaken")) == 40)
+        until(lambda: cache.hints()[0]["cursor"] == 80)
+        assert cache.hints()[0]["wasted"] == 0
+
+
+def test_hints_through_links(tmp_path):
+    """As the cache of a hub of models has them."""
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "snapshot").mkdir()
+    (tmp_path / "blobs" / "abc").write_bytes(os.urandom(1 << 20))
+    (tmp_path / "snapshot" / "model").symlink_to("../blobs/abc")
+    (tmp_path / "latest").symlink_to("snapshot")
+    with forebay.Cache(tmp_path, memory="32MiB") as cache:
+        cache.hint(["latest/model", "/snapshot/nothing"])
+        until(lambda: cache.hints()[0]["fetched"] >= 1 << 20)
+        assert cache.hints()[0]["missing_names"] == ["snapshot/nothing"]
+
+
+def test_hints_that_make_no_sense(cache):
+    with pytest.raises(ValueError, match="end must lie behind"):
+        cache.hint([("odd", 100, 100)])
+    with pytest.raises(ValueError, match="not the path of a file"):
+        cache.hint(["../odd"])
+    with pytest.raises(TypeError):
+        cache.hint([7])
+    with pytest.raises((TypeError, OverflowError)):
+        cache.hint([("odd", -1, 5)])
+    with pytest.raises(OSError, match="were taken; tell the rest"):
+        cache.hint(f"folder/{number:0200}" for number in range(100_000))
+    cache.hint([], mode="clear")
 
 
 def test_ctrl_c_ends_a_wait(tmp_path):

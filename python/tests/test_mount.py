@@ -13,6 +13,7 @@ import forebay
 import pytest
 from conftest import BUCKET, until
 from control import FakeMount, Socket
+from forebay.torch import Ordered
 
 
 def mounted(path):
@@ -106,7 +107,8 @@ def test_what_cannot_be_mounted(tmp_path):
     for refused in ["daemon", "detached", "attached"]:
         with pytest.raises(TypeError, match="ends with this process"):
             forebay.mount(tmp_path, **{refused: True})
-    assert not [name for name in os.listdir("/tmp") if name.startswith("forebay-") and mounted(f"/tmp/{name}")]
+    made = [name for name in os.listdir("/tmp") if name.startswith("forebay-")]
+    assert not [name for name in made if mounted(f"/tmp/{name}/mount")]
 
 
 def test_hints_go_through_the_control_socket(monkeypatch):
@@ -133,9 +135,29 @@ def test_hints_go_through_the_control_socket(monkeypatch):
 
 def test_a_mount_without_a_socket(folder, monkeypatch):
     place, _ = folder
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    with forebay.mount(place, memory="32MiB") as data:
+    with forebay.mount(place, memory="32MiB", control="off") as data:
         with pytest.raises(OSError, match="it takes no hints, since it has no control socket"):
             data.hint(["file-1"])
     with pytest.raises(OSError, match="no forebay mount"):
-        forebay.Mount(str(place), None, False).stats()
+        forebay.Mount(str(place), None, None).stats()
+
+
+def test_a_real_mount_is_told(s3, objects, monkeypatch):
+    """By its own socket, and by its folder alone as workers know it."""
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    names = [name for name in objects if 0 < len(objects[name]) < 2 << 20]
+    whole = sum(len(objects[name]) for name in names)
+    with forebay.mount(f"s3://{BUCKET}", memory="64MiB", endpoint=s3.endpoint, kernel_cache="off") as data:
+        data.hint([*names, data.path + "/nothing"], list="epoch")
+        until(lambda: data.hints()[0]["fetched"] >= whole)
+        before = data.stats()["misses"]
+        for name in names:
+            assert Path(data, name).read_bytes() == objects[name]
+        assert data.stats()["misses"] == before, "all of it was there"
+        assert data.hints()[0]["missing_names"] == ["nothing"]
+        order = [names[index] for index in Ordered(range(len(names)), names, cache=data.path, list="epoch")]
+        assert order == names and data.hints()[0]["accepted"] == len(names)
+        with pytest.raises(OSError, match="not the path of a file"):
+            data.hint([data.path + "/.."])

@@ -6,7 +6,6 @@
 
 mod cache;
 mod files;
-mod hints;
 mod simulate;
 
 use std::ffi::OsString;
@@ -19,7 +18,6 @@ use crate::options::{self, Forebay};
 pub use crate::traces::MemoryTrace;
 pub use cache::{Cache, Entry, Source};
 pub use files::Opened;
-pub use hints::{Counts, Mode, Want};
 pub use simulate::{OwnRefusal, Policy, simulate, simulate_guest};
 
 /// Why nothing came of a call.

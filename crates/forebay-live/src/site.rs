@@ -14,7 +14,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use forebay_source::{Attributes, Error, Kind, Listed, Listing, Result};
+use forebay_core::DeviceId;
+use forebay_source::{Attributes, Error, Kind, Listed, Listing, Object, Result};
 
 use crate::engine::OpenFile;
 use crate::tree::{Branch, Tree};
@@ -65,6 +66,12 @@ impl From<Found> for Seen {
 pub struct Place {
     branch: usize,
     path: PathBuf,
+}
+
+/// An object, and the device that it is on.
+pub(crate) struct Located {
+    pub(crate) device: DeviceId,
+    pub(crate) object: Arc<dyn Object>,
 }
 
 /// A folder, by the way that led there.
@@ -266,6 +273,12 @@ impl Site {
             None => self.tree.branches().iter().filter_map(Branch::entry).collect(),
         }
         .sorted())
+    }
+
+    /// Opens a file as it is now: its device, and the object.
+    pub(crate) fn object(&self, place: &Place) -> Result<Located> {
+        let branch = self.source(place);
+        Ok(Located { device: branch.device, object: branch.source.open(&place.path)? })
     }
 
     /// Opens a file, and returns the attributes of exactly the version that was opened.

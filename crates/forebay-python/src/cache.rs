@@ -1,15 +1,16 @@
 //! A cache in the process of Python.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use forebay_cli::embedded::{self, Entry, Mode, Opened, Source, Want};
+use forebay_cli::embedded::{self, Entry, Opened, Source};
+use forebay_live::told::{self, BadLine, Mode, Named, UnknownMode};
 use forebay_source::{Attributes, Result};
 use parking_lot::RwLock;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -112,11 +113,12 @@ impl Cache {
 
     /// `wants` are (path, start, end).
     fn hint(&self, py: Python<'_>, list: &str, mode: &str, wants: Vec<(PathBuf, u64, Option<u64>)>) -> PyResult<()> {
-        let mode: Mode = mode.parse().map_err(PyValueError::new_err)?;
-        let wants = wants.into_iter().map(|(path, start, end)| Want { path, start, end }).collect();
-        let shared = self.shared()?;
-        py.detach(move || shared.cache.hint(list, mode, wants));
-        Ok(())
+        let mode: Mode = mode.parse().map_err(|error: UnknownMode| PyValueError::new_err(error.to_string()))?;
+        let names: PyResult<Vec<Named>> =
+            wants.into_iter().map(|(path, start, end)| named(&path, start, end)).collect();
+        let (shared, names) = (self.shared()?, names?);
+        let told = py.detach(move || shared.cache.hint(list, mode, names));
+        told.map(drop).map_err(|error| PyOSError::new_err(error.to_string()))
     }
 
     fn stats(&self, py: Python<'_>) -> PyResult<String> {
@@ -124,10 +126,9 @@ impl Cache {
         Ok(py.detach(move || shared.cache.stats()))
     }
 
-    /// The counters of hints: told, fetched, failed, overtaken.
-    fn hinted(&self) -> PyResult<(u64, u64, u64, u64)> {
-        let counts = self.shared()?.cache.hinted();
-        Ok((counts.told, counts.fetched, counts.failed, counts.overtaken))
+    fn hints(&self, py: Python<'_>) -> PyResult<String> {
+        let shared = self.shared()?;
+        Ok(py.detach(move || shared.cache.hints()))
     }
 
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
@@ -174,6 +175,12 @@ impl Drop for Cache {
         // Python is ending, and so is this process.
         std::mem::forget(left);
     }
+}
+
+/// The range of a hint.
+fn named(path: &Path, start: u64, end: Option<u64>) -> PyResult<Named> {
+    told::named(path, Some(start).filter(|&start| start > 0), end)
+        .map_err(|error: BadLine| PyValueError::new_err(format!("a hint {error}")))
 }
 
 /// The exception of a closed cache.

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use forebay_live::engine::Referenced;
 use forebay_live::site::{Found, Seen, Site, hides};
+use forebay_live::told::{self, Answer, Mode, Named, TellError};
 use forebay_live::tree::Tree;
 use forebay_source::{Attributes, Error, Kind, Modes, Result};
 
 use super::Refusal;
 use super::files::{Files, Opened};
-use super::hints::{Counts, Hints, Mode, Want};
 use crate::failure::Failure;
 use crate::options::{self, PREFIX, Reading, Settings};
 use crate::reading::{self, Shows};
@@ -55,7 +55,6 @@ pub struct Entry {
 pub struct Cache {
     site: Site,
     files: Arc<Files>,
-    hints: Hints,
     memory: u64,
 }
 
@@ -83,7 +82,7 @@ impl Cache {
         let site = Site::new(tree);
         let files = Arc::new(Files::new(site.clone(), reading.ttl()));
         let memory = reading.memory.bytes();
-        Cache { hints: Hints::new(Arc::clone(&files), memory / 2), site, files, memory }
+        Cache { site, files, memory }
     }
 
     /// The sources, for messages.
@@ -98,9 +97,7 @@ impl Cache {
 
     /// Opens a file for reading. It stays the version that it is now.
     pub fn file(&self, path: &Path) -> Result<Arc<Opened>> {
-        let file = self.files.open(path)?;
-        self.hints.read(path);
-        Ok(file)
+        self.files.open(path)
     }
 
     /// The file at a path has changed since it was opened: the next [`file`](Cache::file) asks its
@@ -147,14 +144,19 @@ impl Cache {
         Ok(entries)
     }
 
-    /// Tells what will be read next, in order.
-    pub fn hint(&self, list: &str, mode: Mode, wants: Vec<Want>) {
-        self.hints.tell(list, mode, wants);
+    /// Tells what will be read next, in order: see [`Tree::tell`].
+    pub fn hint(
+        &self,
+        list: &str,
+        mode: Mode,
+        names: impl IntoIterator<Item = Named>,
+    ) -> std::result::Result<Answer, TellError> {
+        self.site.tree().tell(list, mode, names)
     }
 
-    /// The counters of hints.
-    pub fn hinted(&self) -> Counts {
-        self.hints.counts()
+    /// The told lists as JSON, as a mount's control socket has them.
+    pub fn hints(&self) -> String {
+        told::report(&self.site.tree().told())
     }
 
     /// The counters as JSON, as `forebay stats --json` has them.

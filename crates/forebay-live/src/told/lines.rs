@@ -56,8 +56,13 @@ pub fn line(text: &[u8]) -> Result<Option<Named>, BadLine> {
         return Ok(None);
     }
     let line: Line = serde_json::from_slice(text).map_err(|error| BadLine::Json(error.to_string()))?;
-    let path = inner(Path::new(&line.path)).ok_or(BadLine::Path(line.path))?;
-    let range = match (line.start, line.end) {
+    named(Path::new(&line.path), line.start, line.end).map(Some)
+}
+
+/// A name of a list: a path, and perhaps the first byte and the one behind the last.
+pub fn named(path: &Path, start: Option<u64>, end: Option<u64>) -> Result<Named, BadLine> {
+    let path = inner(path).ok_or_else(|| BadLine::Path(path.display().to_string()))?;
+    let range = match (start, end) {
         (None, None) => None,
         (start, end) => {
             let (start, end) = (start.unwrap_or(0), end.unwrap_or(u64::MAX));
@@ -67,7 +72,7 @@ pub fn line(text: &[u8]) -> Result<Option<Named>, BadLine> {
             Some(start..end)
         }
     };
-    Ok(Some(Named { path, range }))
+    Ok(Named { path, range })
 }
 
 #[derive(Serialize)]

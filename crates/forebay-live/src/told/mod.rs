@@ -16,18 +16,20 @@ mod opener;
 mod packed;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_core::{ToldId, ToldList};
-use forebay_source::{Attributes, BLOCK, Error, Kind, Object, Result};
+use forebay_source::{Attributes, BLOCK, Error, Kind, Result};
 use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Held;
+use crate::site::{Found, Located, Site};
 use crate::tree::{Branch, Tree};
 
-pub use lines::{BadLine, inner, line, report};
+pub use lines::{BadLine, inner, line, named, report};
 pub use packed::Named;
 use packed::Packed;
 
@@ -221,9 +223,8 @@ impl Told {
 struct Opened {
     id: ToldId,
     number: u64,
-    name: String,
-    branch: usize,
-    object: Result<Arc<dyn Object>>,
+    path: PathBuf,
+    object: Result<Located>,
 }
 
 #[derive(Default)]
@@ -302,13 +303,13 @@ impl Tree {
     }
 
     /// Which of these names no file has. Asks for all at once, and waits.
-    pub fn absent(&self, names: &[Named]) -> Vec<String> {
+    pub fn absent(self: &Arc<Tree>, names: &[Named]) -> Vec<String> {
         let (answers, found) = std::sync::mpsc::channel();
         for (number, named) in names.iter().enumerate() {
             let answers = answers.clone();
             let then = move |found: Result<Attributes>| {
                 // The receiver waits for all of them.
-                let _ = answers.send((number, found.is_ok_and(|found| found.kind == Kind::File)));
+                let _ = answers.send((number, found));
             };
             match self.within(&named.path) {
                 Some((branch, path)) => self.branches()[branch].source.stat_then(&path, Box::new(then)),
@@ -316,7 +317,14 @@ impl Tree {
             }
         }
         drop(answers);
-        let mut absent: Vec<usize> = found.iter().filter(|&(_, there)| !there).map(|(number, _)| number).collect();
+        let is_absent = |path: &Path, found: Result<Attributes>| match found {
+            Ok(found) if found.kind == Kind::File => false,
+            Ok(found) if found.kind == Kind::Link => self.linked(path).is_err(),
+            Err(error) if is_linked(&error) => self.linked(path).is_err(),
+            _ => true,
+        };
+        let absent = found.iter().filter_map(|(at, found)| is_absent(&names[at].path, found).then_some(at));
+        let mut absent: Vec<usize> = absent.collect();
         absent.sort_unstable();
         absent.into_iter().map(|number| names[number].path.display().to_string()).collect()
     }
@@ -331,6 +339,16 @@ impl Tree {
         let first = parts.next()?.as_os_str();
         let branch = self.branches().iter().position(|branch| branch.name.as_deref() == Some(first))?;
         Some((branch, parts.as_path().to_owned()))
+    }
+
+    /// Opens a file on whose path there are links, which sources do not follow.
+    fn linked(self: &Arc<Tree>, path: &Path) -> Result<Located> {
+        let names: Vec<OsString> = path.iter().map(OsStr::to_owned).collect();
+        let site = Site::new(Arc::clone(self));
+        match site.find(&names)? {
+            Found::File(place, _) => site.object(&place),
+            Found::Folder(_) => Err(Error::Refused { name: path.display().to_string(), errno: libc::EISDIR }),
+        }
     }
 
     /// The told lists.
@@ -354,4 +372,9 @@ impl Tree {
         self.lists().changed.notify_all();
         Ok(())
     }
+}
+
+/// Whether an error says that there is a link on the path.
+fn is_linked(error: &Error) -> bool {
+    matches!(error, Error::Refused { errno: libc::ELOOP | libc::ENOTDIR, .. })
 }

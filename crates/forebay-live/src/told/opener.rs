@@ -6,10 +6,11 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use forebay_core::{Extent, ToldId};
-use forebay_source::{BLOCK, Error};
+use forebay_source::{BLOCK, Error, Result};
 
-use super::{Ahead, Lists, Named, Opened, Slot, State, Told};
-use crate::tree::Tree;
+use super::{Ahead, Lists, Named, Opened, Slot, State, Told, is_linked};
+use crate::site::Located;
+use crate::tree::{Branch, Tree};
 
 /// Files of a list that are open ahead of its readers, at most.
 const WINDOW: usize = 512;
@@ -82,9 +83,13 @@ fn work(tree: &Arc<Tree>) -> bool {
 fn take_in(tree: &Arc<Tree>, lists: &Lists) -> bool {
     let opened = std::mem::take(&mut lists.state.lock().opened);
     let any = !opened.is_empty();
-    for Opened { id, number, name, branch, object } in opened {
+    for Opened { id, number, path, object } in opened {
         // Not under the lock: it may ask the file system.
-        let held = object.map(|object| tree.engine().hold(object, tree.branches()[branch].device));
+        let object = match object {
+            Err(error) if is_linked(&error) => tree.linked(&path),
+            object => object,
+        };
+        let held = object.map(|it| tree.engine().hold(it.object, it.device));
         let mut state = lists.state.lock();
         state.opening -= 1;
         let Some(told) = state.by_id(id) else { continue };
@@ -97,9 +102,9 @@ fn take_in(tree: &Arc<Tree>, lists: &Lists) -> bool {
                 slot.ahead = Ahead::Open { told: range.start.min(end), end, held };
             }
             Err(error) => {
-                log::debug!("told list: {name}: {error}");
+                log::debug!("told list: {}: {error}", path.display());
                 slot.ahead = Ahead::Missing;
-                told.misses(name);
+                told.misses(path.display().to_string());
             }
         }
     }
@@ -202,20 +207,22 @@ fn open(tree: &Arc<Tree>, lists: &Lists) -> bool {
     drop(state);
     list_first(tree, &next);
     let any = !next.is_empty();
-    for Next { id, number, named } in next {
-        let name = named.path.display().to_string();
-        let (weak, done) = (Arc::downgrade(tree), move |branch, object| Opened { id, number, name, branch, object });
-        let ended = move |opened: Opened| {
+    for Next { id, number, named: Named { path, .. } } in next {
+        let within = tree.within(&path);
+        let weak = Arc::downgrade(tree);
+        let ended = move |object| {
             let Some(tree) = Weak::upgrade(&weak) else { return };
             let lists = tree.lists();
-            lists.state.lock().opened.push(opened);
+            lists.state.lock().opened.push(Opened { id, number, path, object });
             lists.changed.notify_all();
         };
-        match tree.within(&named.path) {
-            None => ended(done(0, Err(Error::NotFound(named.path.display().to_string())))),
-            Some((branch, path)) => {
-                let then = Box::new(move |object| ended(done(branch, object)));
-                tree.branches()[branch].source.open_then(&path, then);
+        match within {
+            None => ended(Err(Error::NotFound(String::new()))),
+            Some((branch, inside)) => {
+                let Branch { source, device, .. } = &tree.branches()[branch];
+                let device = *device;
+                let then = move |object: Result<_>| ended(object.map(|object| Located { device, object }));
+                source.open_then(&inside, Box::new(then));
             }
         }
     }
