@@ -284,6 +284,13 @@ pub struct Policy {
     pub replacement: Replacement,
 }
 
+/// The one that is right without a choice: `auto`.
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy::whole(AUTO, CACHE, Replacement::Arc)
+    }
+}
+
 impl Policy {
     /// No prefetching, and this replacement.
     pub fn replacing(replacement: Replacement) -> Policy {

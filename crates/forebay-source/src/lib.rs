@@ -17,6 +17,7 @@ pub mod object;
 pub mod paced;
 pub mod pacer;
 mod remote;
+pub mod runtime;
 mod segments;
 pub mod size;
 pub mod striped;

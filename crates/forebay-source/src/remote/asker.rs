@@ -11,10 +11,10 @@ use std::time::Instant;
 use super::complaints::Complaints;
 use super::names::{Heard, Known, LookUp, Looking, Names, ToList, Waiting};
 use super::patience::Patience;
-use super::runtime::Shared;
 use super::{Answer, Page, Remote, Told};
 use crate::identity::inode_number;
 use crate::listing::Gathered;
+use crate::runtime::Shared;
 use crate::{Error, Kind, Listed, Listing, Result, Then};
 
 /// Pages of a folder that are asked for when names in it are looked up: 25,000 names of a bucket.

@@ -19,7 +19,6 @@ mod gate;
 mod names;
 mod patience;
 mod retry_after;
-mod runtime;
 mod source;
 mod start;
 

@@ -11,7 +11,7 @@ use super::fetch::RemoteObject;
 use super::gate::Gate;
 use super::names::{Known, Names};
 use super::patience::Patience;
-use super::{Hint, Remote, Told, Trouble, encryption, runtime, start, time};
+use super::{Hint, Remote, Told, Trouble, encryption, start, time};
 use crate::{Attributes, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Then, Version};
 
 /// A bucket, a web server, or a part of one. See the head of `remote/mod.rs`.
@@ -80,7 +80,7 @@ impl Default for Modes {
 impl RemoteSource {
     /// A source over a storage.
     pub(crate) fn new(remote: Arc<dyn Remote>, about: About, limits: Limits, modes: Modes) -> Result<RemoteSource> {
-        let runtime = runtime::shared()
+        let runtime = crate::runtime::shared()
             .map_err(|error| Error::Storage { name: about.name.clone(), reason: error.to_string() })?;
         let asker = Asker {
             remote,

@@ -16,13 +16,14 @@ const THREADS: usize = 4;
 
 /// A share of the runtime, which ends with the last one. Every task holds one, so no task is cut
 /// off.
-#[derive(Clone)]
-pub(super) struct Shared(Arc<Threads>);
+#[derive(Clone, Debug)]
+pub struct Shared(Arc<Threads>);
 
+#[derive(Debug)]
 struct Threads(Option<Runtime>);
 
 /// The runtime of this process.
-pub(super) fn shared() -> io::Result<Shared> {
+pub fn shared() -> io::Result<Shared> {
     static SHARED: Mutex<Weak<Threads>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock();
     if let Some(threads) = shared.upgrade() {
@@ -38,7 +39,7 @@ pub(super) fn shared() -> io::Result<Shared> {
 
 impl Shared {
     /// Runs a request and waits for it. Unlike `block_on` this may be called from any thread.
-    pub(super) fn wait<T: Send + 'static>(
+    pub fn wait<T: Send + 'static>(
         &self,
         name: &str,
         request: impl Future<Output = Result<T>> + Send + 'static,
@@ -53,7 +54,7 @@ impl Shared {
     }
 
     /// Starts a task.
-    pub(super) fn start(&self, task: impl Future<Output = ()> + Send + 'static) {
+    pub fn start(&self, task: impl Future<Output = ()> + Send + 'static) {
         let share = self.clone();
         self.0.handle().spawn(async move {
             task.await;
