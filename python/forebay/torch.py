@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import count, islice
 from typing import Any, Protocol, Union
 
 from . import _control
@@ -15,6 +15,9 @@ from ._cache import Wanted, pieces
 from ._mount import below
 
 __all__ = ["Ordered"]
+
+#: Numbers of lists that have no name of their own.
+_NUMBERS = count()
 
 #: Files that are told ahead of the reader, at least; twice as many at most.
 AHEAD = 100_000
@@ -56,7 +59,7 @@ class Ordered:
         self.sampler = sampler
         self.paths = paths
         self.cache = cache
-        self.list = list or f"epoch-{os.getpid()}-{id(self):x}"
+        self.list = list or f"epoch-{os.getpid()}-{next(_NUMBERS)}"
 
     def __iter__(self) -> Iterator[Any]:
         order = list(self.sampler)

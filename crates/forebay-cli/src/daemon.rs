@@ -12,12 +12,13 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::failure::Failure;
 
-/// Starts this very command in the background and waits until it is ready or has failed.
-pub(crate) fn start() -> Result<(), Failure> {
+/// Starts this very command in the background, with this to read, and waits until it is ready or has
+/// failed.
+pub(crate) fn start(input: Stdio) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::run(format!("cannot start the background process: {error}"));
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);
     command.args(std::env::args_os().skip(1)).env("FOREBAY_DETACHED", "true");
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(failed)?;
+    let mut child = command.stdin(input).stdout(Stdio::piped()).spawn().map_err(failed)?;
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
         BufReader::new(stdout).read_line(&mut line).map_err(failed)?;

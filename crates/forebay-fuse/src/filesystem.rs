@@ -20,6 +20,7 @@ use fuser::{
 use crate::attributes::{Shown, attributes, errno, left, nothing, of_node};
 use crate::folders::{Folder, FolderRead};
 use crate::handles::Handles;
+use crate::hints;
 use crate::mount::MountOptions;
 use crate::waiting::{Asker, Slot, Waiting};
 
@@ -151,6 +152,7 @@ impl Filesystem for Adapter {
             | InitFlags::FUSE_PARALLEL_DIROPS
             | InitFlags::FUSE_DO_READDIRPLUS
             | InitFlags::FUSE_MAX_PAGES
+            | InitFlags::FUSE_HAS_IOCTL_DIR
             | InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP;
         // An older kernel may lack some of these. They only make things faster, except mmap of
         // files.
@@ -343,16 +345,19 @@ impl Filesystem for Adapter {
     // isatty(3) asks by this; programs that open files in text mode do it each time.
     fn ioctl(
         &self,
-        _request: &Request,
+        request: &Request,
         _inode: INodeNo,
         _handle: FileHandle,
         _flags: IoctlFlags,
-        _command: u32,
-        _input: &[u8],
+        command: u32,
+        input: &[u8],
         _output: u32,
         reply: ReplyIoctl,
     ) {
-        reply.error(Errno::ENOTTY);
+        match hints::heed(&self.tree, request.uid(), command, input) {
+            Ok(()) => reply.ioctl(0, &[]),
+            Err(errno) => reply.error(errno),
+        }
     }
 
     fn fsync(&self, _request: &Request, _inode: INodeNo, _handle: FileHandle, _datasync: bool, reply: ReplyEmpty) {

@@ -31,6 +31,7 @@ mod disk;
 mod filesystem;
 mod folders;
 mod handles;
+mod hints;
 mod mount;
 mod point;
 mod signals;

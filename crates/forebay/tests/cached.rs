@@ -89,7 +89,7 @@ async fn many_ranges_are_read_at_once_in_their_order() {
     for (range, read) in ranges.iter().zip(&read) {
         assert_eq!(*read, bytes[range.start as usize..(range.end as usize).min(bytes.len())], "{range:?}");
     }
-    assert!(cached.get_ranges(&location, &[9_000_000..9_000_001]).await.is_err(), "it begins behind the end");
+    assert!(cached.get_ranges(&location, &[0..1, 9_000_000..9_000_001]).await.is_err(), "it begins behind the end");
     assert!(cached.get_ranges(&location, &[]).await.unwrap().is_empty());
 }
 

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
         daemon::leave_session();
         daemon::follow();
     } else if options.daemon {
-        return daemon::start();
+        return daemon::start(Stdio::null());
     }
     let (served, signals) = start(options, sources, point)?;
     if options.attached {

@@ -6,6 +6,7 @@ mod order;
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::process::Stdio;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::options::Warm;
-use crate::{output, progress};
+use crate::{daemon, output, progress};
 
 use names::Wanted;
 
@@ -46,7 +47,19 @@ struct Failed {
 }
 
 pub(crate) fn run(options: &Warm) -> Result<(), Failure> {
+    if options.detached {
+        daemon::leave_session();
+        daemon::follow();
+    } else if options.background {
+        // The list may be what it reads.
+        return daemon::start(Stdio::inherit());
+    }
     let (wanted, mut failed) = names::wanted(options)?;
+    if options.detached {
+        let mut report = through(&wanted, options.at_once.into(), look);
+        failed.append(&mut report.failed);
+        return if failed.is_empty() { behind(options, &wanted) } else { Err(all(&failed)) };
+    }
     let mut report = if options.order {
         order::tell(options, &wanted)?
     } else {
@@ -69,13 +82,28 @@ fn show(options: &Warm, report: &Report) -> Result<(), Failure> {
         };
         output::print(&format!("{what}\n"))?;
     }
-    if report.failed.is_empty() {
-        return Ok(());
-    }
-    let names = report.failed.iter().take(SHOWN).map(|failed| format!("\n  {}: {}", failed.path, failed.why));
-    let rest = report.failed.len().saturating_sub(SHOWN);
+    if report.failed.is_empty() { Ok(()) } else { Err(all(&report.failed)) }
+}
+
+/// All that failed, as one failure.
+fn all(failed: &[Failed]) -> Failure {
+    let names = failed.iter().take(SHOWN).map(|failed| format!("\n  {}: {}", failed.path, failed.why));
+    let rest = failed.len().saturating_sub(SHOWN);
     let more = if rest > 0 { format!("\n  and {rest} more") } else { String::new() };
-    Err(Failure::run(format!("{} files failed:{}{more}", report.failed.len(), names.collect::<String>())))
+    Failure::run(format!("{} files failed:{}{more}", failed.len(), names.collect::<String>()))
+}
+
+/// Says that the files are there, and reads them once the command that waits has returned.
+fn behind(options: &Warm, wanted: &[Wanted]) -> Result<(), Failure> {
+    let files: Result<Vec<Wanted>, _> = wanted.iter().map(Wanted::absolute).collect();
+    let gone = |error| Failure::run(format!("cannot go into the background: {error}"));
+    let files = files.map_err(gone)?;
+    daemon::outlive();
+    let line = format!("{} files are being read in the background\n", files.len());
+    daemon::ready(&line).and_then(|()| daemon::let_go()).map_err(gone)?;
+    // Nobody is there to be told of files that fail from now on.
+    let _ = through(&files, options.at_once.into(), read);
+    Ok(())
 }
 
 /// Reads all of a file, or the range of it, and says how many bytes that was.

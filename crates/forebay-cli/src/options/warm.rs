@@ -59,6 +59,12 @@ pub(crate) struct Warm {
     #[arg(long, conflicts_with = "order")]
     pub(crate) check: bool,
 
+    /// Return once the files are seen to be there, and read them in the background
+    ///
+    /// If any of them is missing nothing is read.
+    #[arg(long, conflicts_with_all = ["order", "check", "json"])]
+    pub(crate) background: bool,
+
     /// Files that are read at a time
     #[arg(long, value_name = "COUNT", default_value = "32", value_parser = value_parser!(u16).range(1..=1024))]
     #[arg(env = "FOREBAY_WARM_AT_ONCE")]
@@ -67,4 +73,8 @@ pub(crate) struct Warm {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Set for the process that goes on in the background
+    #[arg(long, hide = true)]
+    pub(crate) detached: bool,
 }

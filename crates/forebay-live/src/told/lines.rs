@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ListState, Named};
+use super::{ListState, Mode, Named};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -75,6 +75,61 @@ pub fn named(path: &Path, start: Option<u64>, end: Option<u64>) -> Result<Named,
     Ok(Named { path, range })
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    #[serde(default = "usual")]
+    list: String,
+    #[serde(default)]
+    mode: Option<String>,
+}
+
+fn usual() -> String {
+    "default".to_owned()
+}
+
+/// Names that are told, with their list and the mode.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hint {
+    /// The list.
+    pub list: String,
+    /// The treatment of the names.
+    pub mode: Mode,
+    /// The names, in order.
+    pub names: Vec<Named>,
+}
+
+/// Why a text is no hint.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum BadHint {
+    /// Its first line names no list.
+    #[error("the first line is not like {{\"list\":\"epoch\",\"mode\":\"append\"}}: {0}")]
+    Head(String),
+    /// A line is none.
+    #[error("line {number} {why}")]
+    Line {
+        /// Its number, the first line being 1.
+        number: usize,
+        /// The reason.
+        why: BadLine,
+    },
+}
+
+/// A text that ends with its first zero byte: a line with the list and the mode, then a line a name.
+pub fn hint(text: &[u8]) -> Result<Hint, BadHint> {
+    let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
+    let mut lines = (1..).zip(text.split(|&byte| byte == b'\n'));
+    let head = lines.next().map_or(&b""[..], |(_, line)| line);
+    let head: Head = serde_json::from_slice(head).map_err(|error| BadHint::Head(error.to_string()))?;
+    let mode = head.mode.map_or(Ok(Mode::Append), |mode| mode.parse());
+    let mode = mode.map_err(|error| BadHint::Head(error.to_string()))?;
+    let mut names = Vec::new();
+    for (number, text) in lines {
+        names.extend(line(text).map_err(|why| BadHint::Line { number, why })?);
+    }
+    Ok(Hint { list: head.list, mode, names })
+}
+
 #[derive(Serialize)]
 struct Lists<'a> {
     lists: &'a [ListState],
@@ -97,6 +152,17 @@ mod tests {
         assert_eq!(line(br#"{"path":"b","start":5}"#), named("b", Some(5..u64::MAX)));
         assert_eq!(line(br#"{"path":"b","end":5}"#), named("b", Some(0..5)));
         assert_eq!(line(b"  "), Ok(None));
+    }
+
+    #[test]
+    fn a_hint_is_a_list_and_its_names() {
+        let told =
+            hint(b"{\"list\":\"e\",\"mode\":\"replace\"}\n{\"path\":\"a\"}\n\n{\"path\":\"b\"}\0{\"path\"").unwrap();
+        assert_eq!((&*told.list, told.mode, told.names.len()), ("e", Mode::Replace, 2));
+        assert_eq!(hint(b"{}").unwrap(), Hint { list: "default".into(), mode: Mode::Append, names: Vec::new() });
+        let why = |text: &[u8]| hint(text).unwrap_err().to_string();
+        assert!(why(b"").contains("first line") && why(br#"{"mode":"once"}"#).contains("\"once\""));
+        assert!(why(b"{}\n{\"path\":\"a\"}\nb").starts_with("line 3 is not like"));
     }
 
     #[test]

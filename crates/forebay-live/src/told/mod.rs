@@ -29,7 +29,7 @@ use crate::engine::Held;
 use crate::site::{Found, Located, Site};
 use crate::tree::{Branch, Tree};
 
-pub use lines::{BadLine, inner, line, named, report};
+pub use lines::{BadHint, BadLine, Hint, hint, inner, line, named, report};
 pub use packed::Named;
 use packed::Packed;
 

@@ -17,6 +17,13 @@ pub(super) struct Wanted {
     pub(super) range: Option<Range<u64>>,
 }
 
+impl Wanted {
+    /// The same from any working folder.
+    pub(super) fn absolute(&self) -> std::io::Result<Wanted> {
+        Ok(Wanted { path: std::path::absolute(&self.path)?, range: self.range.clone() })
+    }
+}
+
 /// The files, in order, and what cannot be walked.
 pub(super) fn wanted(options: &Warm) -> Result<(Vec<Wanted>, Vec<Failed>), Failure> {
     let (mut wanted, mut failed) = (Vec::new(), Vec::new());
