@@ -12,8 +12,8 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::failure::Failure;
 
-/// Starts this very command in the background, with this to read, and waits until it is ready or has
-/// failed.
+/// Starts this very command in the background, with this to read, and waits until it is ready or
+/// has failed.
 pub(crate) fn start(input: Stdio) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::run(format!("cannot start the background process: {error}"));
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);

@@ -33,8 +33,8 @@ pub struct Options {
     pub memory: u64,
     /// The policy.
     pub policy: Policy,
-    /// The cost of reading from the store. Usual is that of a store in the same region: 20 ms to the
-    /// first byte, 90 MB/s a connection, 64 connections.
+    /// The cost of reading from the store. Usual is that of a store in the same region: 20 ms to
+    /// the first byte, 90 MB/s a connection, 64 connections.
     pub cost: DeviceCost,
     /// For how long an object counts as unchanged. Changes through this store are seen at once.
     pub ttl: Duration,

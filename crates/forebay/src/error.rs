@@ -18,8 +18,8 @@ pub enum StartError {
     Threads(std::io::Error),
 }
 
-/// The store's refusal of a range, as a source tells it. The store has tried again by itself, as far
-/// as its own options go.
+/// The store's refusal of a range, as a source tells it. The store has tried again by itself, as
+/// far as its own options go.
 pub(crate) fn of_range(location: &Path, error: &StoreError) -> Error {
     let name = location.to_string();
     match error {

@@ -1,7 +1,7 @@
 //! Forebay for Rust programs: a read cache that looks ahead, around an object store.
 //!
-//! [`Cached`] is an [`ObjectStore`] over another one. Programs that read through that trait, such as
-//! `DataFusion` and readers of Parquet, get the cache by wrapping their store:
+//! [`Cached`] is an [`ObjectStore`] over another one. Programs that read through that trait, such
+//! as `DataFusion` and readers of Parquet, get the cache by wrapping their store:
 //!
 //! ```
 //! use forebay::{Cached, Options};

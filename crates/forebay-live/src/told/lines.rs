@@ -115,7 +115,8 @@ pub enum BadHint {
     },
 }
 
-/// A text that ends with its first zero byte: a line with the list and the mode, then a line a name.
+/// A text that ends with its first zero byte: a line with the list and the mode, then a line a
+/// name.
 pub fn hint(text: &[u8]) -> Result<Hint, BadHint> {
     let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
     let mut lines = (1..).zip(text.split(|&byte| byte == b'\n'));
