@@ -287,7 +287,7 @@ def own(target: Any, options: Mapping[str, object]) -> Cache:
 
 
 class _Target:
-    """What the cache asks of a file system of Python. It calls from threads of its own."""
+    """The questions of the cache to a file system of Python. It calls from threads of its own."""
 
     def __init__(self, target: Any) -> None:
         self.target = target

@@ -19,8 +19,9 @@ __all__ = ["Ordered"]
 #: Numbers of lists that have no name of their own.
 _NUMBERS = count()
 
-#: Files that are told ahead of the reader, at least; twice as many at most.
-AHEAD = 100_000
+#: Files that are told ahead of the reader, at least; twice as many at most, which the least of caches
+#: has memory for, with names of up to 180 bytes.
+AHEAD = 20_000
 
 #: Where the file of an index is: a sequence, or a function of the index.
 Paths = Union[Sequence[Wanted], Callable[[Any], Wanted]]
@@ -38,7 +39,7 @@ class Ordered:
     ...     loader = DataLoader(dataset, batch_size=256, sampler=sampler, num_workers=8)
 
     It runs in the main process, so the workers change nothing. It wraps a batch sampler as well. Of an
-    epoch of millions of files, it tells the next hundred thousand or more.
+    epoch of millions of files, it tells the next twenty thousand or more.
     """
 
     def __init__(

@@ -340,7 +340,7 @@ def test_options_are_translated():
     }
     assert translated("https", {}, "https://host:1/a/b") == ("https://host:1/", {}, {}, "a/b")
     assert translated("file", {"auto_mkdir": True}, "/a/b") == ("/", {}, {}, "a/b")
-    # What cannot be translated is read by the other file system.
+    # An option that cannot be translated leaves reading to the other file system.
     assert translated("s3", {"session": object()}, "s3://bucket/a") == (None, "bucket/a")
     assert translated("s3", {"client_kwargs": {"aws_account_id": "1"}}, "s3://bucket/a")[0] is None
     assert translated("https", {}, "https://host/a?b=c")[0] is None

@@ -1,4 +1,4 @@
-"""What people read with: every library gets the bytes of the store, with eight threads."""
+"""Libraries that people read with: each gets the bytes of the store, with eight threads."""
 
 from concurrent.futures import ThreadPoolExecutor
 

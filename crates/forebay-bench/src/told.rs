@@ -25,7 +25,7 @@ use crate::report::{Row, median};
 const DELAY: Duration = Duration::from_millis(20);
 const SIZE: usize = 110_000;
 const READERS: usize = 4;
-/// What a mount needs beside its frames.
+/// The bytes that a mount needs beside its frames.
 const BESIDE: u64 = 14 << 20;
 
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {

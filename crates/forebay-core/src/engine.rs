@@ -80,7 +80,7 @@ pub struct Engine<R, I> {
     memory: Memory<R, I>,
     /// Streams and the prefetcher: the blocks that are wanted next.
     lookahead: Lookahead,
-    /// What readers said that they will read.
+    /// The lists of readers that said what they will read.
     told: Told,
     /// Reads and fetches, and who waits for which.
     requests: Requests,
@@ -126,7 +126,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     fn handle_one(&mut self, event: Event, out: &mut Actions) {
         self.now = event.at;
         self.hear(event.kind, out);
-        // What lies side by side is told piece by piece, and fetched at once.
+        // Neighbours are told piece by piece, and fetched at once.
         if self.told.is_any() && !matches!(event.kind, EventKind::Told { .. }) {
             self.fetch_told(out);
         }

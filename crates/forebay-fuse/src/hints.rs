@@ -34,6 +34,7 @@ pub(crate) fn heed(tree: &Arc<Tree>, uid: u32, command: u32, text: &[u8]) -> Res
     tree.tell(&hint.list, hint.mode, hint.names).map(drop).map_err(|error| {
         log::warn!("a hint by ioctl was refused: {error}");
         match error {
+            TellError::Name => Errno::EINVAL,
             TellError::Full { .. } => Errno::ENOSPC,
             TellError::Lists => Errno::EMFILE,
             TellError::Thread(_) => Errno::EAGAIN,

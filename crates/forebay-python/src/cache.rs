@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use forebay_cli::embedded::{self, Entry, Opened, Source};
-use forebay_live::told::{self, BadLine, Mode, Named, UnknownMode};
+use forebay_live::told::{self, BadLine, Mode, Named, TellError, UnknownMode};
 use forebay_source::{Attributes, Result};
 use parking_lot::RwLock;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -23,7 +23,7 @@ use crate::target::Target;
 /// How often a file is opened anew that changes while it is read by path.
 const LOOKS: usize = 3;
 
-/// What files and views share with the cache.
+/// The parts of a cache that its files and views share.
 pub(crate) struct Shared {
     pub(crate) cache: embedded::Cache,
     /// Bytes that views hold.
@@ -118,7 +118,10 @@ impl Cache {
             wants.into_iter().map(|(path, start, end)| named(&path, start, end)).collect();
         let (shared, names) = (self.shared()?, names?);
         let told = py.detach(move || shared.cache.hint(list, mode, names));
-        told.map(drop).map_err(|error| PyOSError::new_err(error.to_string()))
+        told.map(drop).map_err(|error| match error {
+            TellError::Name => PyValueError::new_err(error.to_string()),
+            error => PyOSError::new_err(error.to_string()),
+        })
     }
 
     fn stats(&self, py: Python<'_>) -> PyResult<String> {

@@ -99,26 +99,12 @@ impl Asked {
     fn attributes(&self, path: &Path, facts: &Facts) -> Attributes {
         let time = UNIX_EPOCH.checked_add(Duration::try_from_secs_f64(facts.modified).unwrap_or_default());
         let time = time.unwrap_or(SystemTime::UNIX_EPOCH);
-        Attributes {
-            kind: if facts.folder { Kind::Folder } else { Kind::File },
-            size: facts.size,
-            allocated: facts.size,
-            mode: if facts.folder { libc::S_IFDIR | 0o555 } else { libc::S_IFREG | 0o444 },
-            uid: 0,
-            gid: 0,
-            links: 1,
-            rdev: 0,
-            accessed: time,
-            modified: time,
-            changed: time,
-            inode: inode_number(&self.address, path),
-            identity: self.identity(path, facts),
-            told: None,
-        }
+        let kind = if facts.folder { Kind::Folder } else { Kind::File };
+        Attributes::plain(kind, time, self.identity(path, facts))
     }
 }
 
-/// What `info` tells of a name.
+/// The facts that `info` tells of a name.
 struct Facts {
     folder: bool,
     size: u64,

@@ -23,7 +23,7 @@ use crate::{Error, Job};
 /// Bytes of a block, as in every simulation with time.
 const BLOCK: u64 = 4096;
 
-/// What is run: all of it with all of it.
+/// The runs: every load with every policy on every device.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Suite {

@@ -74,8 +74,7 @@ impl Asked {
             let value = percent_encoding::percent_decode_str(value).decode_utf8();
             let value = value.map_err(|_| Refusal::bad_request(format!("the value of {name} is not UTF-8")))?;
             match name {
-                "list" if !value.is_empty() && value.len() <= 200 => list = value.into_owned(),
-                "list" => return Err(Refusal::bad_request("the name of a list has 1 to 200 bytes")),
+                "list" => list = value.into_owned(),
                 "mode" => mode = value.parse().map_err(|error| Refusal::bad_request(format!("{error}")))?,
                 _ => return Err(Refusal::bad_request(format!("{name} is neither list nor mode"))),
             }
@@ -135,7 +134,8 @@ impl Taking {
                 let before = self.told.accepted;
                 Err(Refusal::full(format!("{error} ({before} names of this request were taken before)")))
             }
-            Err(error) => Err(Refusal::failed(error.to_string())),
+            Err(error @ TellError::Name) => Err(Refusal::bad_request(error.to_string())),
+            Err(error @ TellError::Thread(_)) => Err(Refusal::failed(error.to_string())),
         }
     }
 

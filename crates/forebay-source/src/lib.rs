@@ -175,6 +175,27 @@ pub struct Attributes {
 }
 
 impl Attributes {
+    /// Those of a name whose storage tells no more of it than this: all may read it, it has one
+    /// link, and everything happened to it at once.
+    pub fn plain(kind: Kind, modified: SystemTime, identity: Identity) -> Attributes {
+        Attributes {
+            kind,
+            size: identity.version.size,
+            allocated: identity.version.size,
+            mode: if kind == Kind::Folder { libc::S_IFDIR | 0o555 } else { libc::S_IFREG | 0o444 },
+            uid: 0,
+            gid: 0,
+            links: 1,
+            rdev: 0,
+            accessed: modified,
+            modified,
+            changed: modified,
+            inode: identity.name.number(),
+            identity,
+            told: None,
+        }
+    }
+
     /// The version of its file.
     pub fn version(&self) -> &Version {
         &self.identity.version

@@ -70,23 +70,9 @@ impl MemorySource {
         if !root {
             self.name(path)?;
         }
-        let time = SystemTime::UNIX_EPOCH;
-        Ok(Attributes {
-            kind: if root { Kind::Folder } else { Kind::File },
-            size: self.size,
-            allocated: self.size,
-            mode: 0o444,
-            uid: 0,
-            gid: 0,
-            links: 1,
-            rdev: 0,
-            accessed: time,
-            modified: time,
-            changed: time,
-            inode: inode_number(&self.address, path),
-            identity: self.identity(path),
-            told: None,
-        })
+        let kind = if root { Kind::Folder } else { Kind::File };
+        let plain = Attributes::plain(kind, SystemTime::UNIX_EPOCH, self.identity(path));
+        Ok(Attributes { mode: 0o444, ..plain })
     }
 
     fn entries(&self, path: &Path) -> Listing {

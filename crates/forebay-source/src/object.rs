@@ -13,6 +13,7 @@ mod keys;
 mod listed;
 mod listing;
 mod open;
+pub mod range;
 mod refusal;
 mod s3;
 mod signer;
@@ -22,10 +23,9 @@ use std::path::{Component, Path};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures::StreamExt;
 use object_store::list::PaginatedListStore;
 use object_store::path::Path as Key;
-use object_store::{Error as StoreError, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
+use object_store::{Error as StoreError, ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use super::remote::{About, Answer, Next, Page, Range, Remote, RemoteSource, Told, Trouble};
 use super::{Error, Facts, Result};
@@ -33,6 +33,7 @@ use crate::Segments;
 use credentials::Credentials;
 use keys::marked;
 use listing::{Below, Listing};
+use range::Unread;
 use waits::Waits;
 
 pub use open::{SCHEMES, StoreOptions};
@@ -188,40 +189,21 @@ impl Remote for Bucket {
     /// Names the version that it wants (`If-Match`), and compares the answer with it all the same.
     async fn read(&self, range: Range<'_>, buffer: &mut Segments) -> Answer<()> {
         let Range { path, version, offset, len, .. } = range;
-        let broken = |reason: &str| {
-            let error = Error::Storage { name: path.display().to_string(), reason: reason.into() };
-            Err(Trouble::new(error, "broken answer"))
-        };
-        let refused = |error| self.trouble(path, refusal::of_range, &error);
         let location = self.location(path, &self.key(path)?)?;
-        let wanted = offset..offset + len as u64;
-        let options = GetOptions {
-            range: Some(GetRange::Bounded(wanted.clone())),
-            // A weak tag matches nothing by the rules of HTTP; the answer's own tag is compared
-            // below.
-            if_match: version.tag.as_deref().filter(|tag| tag.starts_with('"')).map(str::to_owned),
-            ..GetOptions::default()
-        };
-        let answer = self.store.get_opts(&location, options).await.map_err(refused)?;
-        if facts(&answer.meta).version() != *version || answer.range != wanted {
-            return Err(Trouble::new(Error::Stale(path.display().to_string()), "changed"));
-        }
-        let mut body = answer.into_stream();
-        let mut filled = 0;
-        while let Some(bytes) = body.next().await {
-            let bytes = bytes.map_err(refused)?;
-            if filled + bytes.len() > len {
-                return broken("more bytes came than were asked for");
+        let read = range::read(&*self.store, &location, version, offset..offset + len as u64, buffer).await;
+        read.map_err(|unread| match unread {
+            Unread::Refused(error) => self.trouble(path, refusal::of_range, &error),
+            Unread::Changed => Trouble::new(Error::Stale(path.display().to_string()), "changed"),
+            Unread::Broken(reason) => {
+                let error = Error::Storage { name: path.display().to_string(), reason: reason.into() };
+                Trouble::new(error, "broken answer")
             }
-            buffer.write(filled, &bytes);
-            filled += bytes.len();
-        }
-        if filled == len { Ok(()) } else { broken("the answer ended early") }
+        })
     }
 }
 
 /// The facts that a store tells about an object. Its tag is the entity tag, else the version.
-fn facts(meta: &ObjectMeta) -> Facts {
+pub fn facts(meta: &ObjectMeta) -> Facts {
     let tag = meta.e_tag.clone().filter(|tag| !tag.is_empty()).or_else(|| meta.version.clone());
     let modified = Some(meta.last_modified).filter(|time| time.timestamp() != 0);
     let modified = modified.and_then(|time| time.timestamp_nanos_opt());

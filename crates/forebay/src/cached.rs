@@ -71,9 +71,7 @@ impl<S: ObjectStore> Cached<S> {
         let engine = Engine::start(Config::new(options.memory, options.policy), vec![options.cost])?;
         let objects = Objects::new(source.clone(), Arc::clone(&engine), options.ttl);
         let branch = Branch { name: None, source: Arc::new(source), device: DeviceId(0) };
-        // One source without a name is a tree.
-        let tree =
-            Tree::new(engine, vec![branch]).map_err(|error| StartError::Threads(std::io::Error::other(error)))?;
+        let tree = Tree::new(engine, vec![branch])?;
         Ok(Cached { store, tree: Arc::new(tree), objects: Arc::new(objects) })
     }
 

@@ -4,10 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use forebay_live::engine::Lease;
 use forebay_source::Error;
+use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use futures::{StreamExt, TryStreamExt};
 use object_store::{Error as StoreError, GetRange, ObjectMeta, ObjectStore, Result as StoreResult};
 
 use crate::open::{Objects, Open};
@@ -21,23 +20,30 @@ const LOOKS: usize = 3;
 /// The number of the reader. Tasks of an asynchronous program have none.
 const READER: u32 = 1;
 
-/// One piece, at most [`PIECE`] bytes.
-async fn piece(open: &Open, range: Range<u64>) -> forebay_source::Result<Bytes> {
+/// Appends one piece, of at most [`PIECE`] bytes, to memory of the program's own.
+async fn append(open: &Open, range: Range<u64>, mut to: BytesMut) -> forebay_source::Result<BytesMut> {
     let (send, read) = tokio::sync::oneshot::channel();
+    let whole = to.len() as u64 + (range.end - range.start);
     open.file.read_then(READER, range.start, (range.end - range.start) as usize, move |lease| {
+        let appended = lease.map(|lease| {
+            lease.slices().for_each(|slice| to.extend_from_slice(slice));
+            to
+        });
         // A reader that was dropped wants it no more.
-        let _ = send.send(lease.map(|lease| copy(&lease)));
+        let _ = send.send(appended);
     });
     let abandoned = || Error::Storage { name: open.meta.location.to_string(), reason: "the read was abandoned".into() };
     let bytes = read.await.map_err(|_| abandoned())??;
-    if bytes.len() as u64 == range.end - range.start { Ok(bytes) } else { Err(abandoned()) }
+    if bytes.len() as u64 == whole { Ok(bytes) } else { Err(abandoned()) }
 }
 
-/// The bytes, in memory of their own: a program may keep them for as long as it likes.
-fn copy(lease: &Lease) -> Bytes {
-    let mut bytes = BytesMut::with_capacity(lease.len());
-    lease.slices().for_each(|slice| bytes.extend_from_slice(slice));
-    bytes.freeze()
+/// A range, whole.
+async fn whole(open: &Open, range: Range<u64>) -> forebay_source::Result<Bytes> {
+    let mut bytes = BytesMut::with_capacity((range.end - range.start) as usize);
+    for piece in pieces(range) {
+        bytes = append(open, piece, bytes).await?;
+    }
+    Ok(bytes.freeze())
 }
 
 /// The pieces of a range.
@@ -67,14 +73,14 @@ pub(crate) async fn begin<S: ObjectStore>(
         let range = range.unwrap_or(0..meta.size);
         let mut left = pieces(range.clone());
         let Some(first) = left.next() else { return Ok(Begun { meta, range, pieces: stream::empty().boxed() }) };
-        match piece(&open, first).await {
+        match whole(&open, first).await {
             Err(Error::Stale(_)) if look < LOOKS => open = objects.renewed(&meta.location).await?,
             Err(error) => return Err(objects.told(&meta.location, error)),
             Ok(first) => {
                 let objects = Arc::clone(objects);
                 let read = move |range| {
                     let (open, objects) = (Arc::clone(&open), Arc::clone(&objects));
-                    async move { piece(&open, range).await.map_err(|error| objects.told(&open.meta.location, error)) }
+                    async move { whole(&open, range).await.map_err(|error| objects.told(&open.meta.location, error)) }
                 };
                 let pieces = stream::iter([Ok(first)]).chain(stream::iter(left).then(read)).boxed();
                 return Ok(Begun { meta, range, pieces });
@@ -86,20 +92,6 @@ pub(crate) async fn begin<S: ObjectStore>(
 
 fn out_of_bounds(error: impl std::error::Error + Send + Sync + 'static) -> StoreError {
     StoreError::Generic { store: "forebay", source: Box::new(error) }
-}
-
-/// A range, whole.
-async fn whole(open: &Open, range: Range<u64>) -> forebay_source::Result<Bytes> {
-    if range.end - range.start <= PIECE {
-        return piece(open, range).await;
-    }
-    let size = (range.end - range.start) as usize;
-    let parts = stream::iter(pieces(range)).then(|range| piece(open, range));
-    let bytes = parts.try_fold(BytesMut::with_capacity(size), |mut all, part| async move {
-        all.extend_from_slice(&part);
-        Ok(all)
-    });
-    bytes.await.map(BytesMut::freeze)
 }
 
 /// Ranges of one version of an object, all of them under way at once.

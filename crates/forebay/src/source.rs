@@ -2,15 +2,14 @@
 
 use std::path::Path as Name;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use forebay_live::recent::Recent;
-use forebay_source::identity::{Identity, Version, inode_number};
+use forebay_source::identity::Identity;
+use forebay_source::object::{facts, range};
 use forebay_source::runtime::Shared;
 use forebay_source::{Attributes, Error, Fetch, Kind, Listed, Listing, Object, Result, Source, Then, identity};
-use futures::StreamExt;
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, Result as StoreResult};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, Result as StoreResult};
 
 use crate::error::{of_name, of_range};
 
@@ -71,29 +70,11 @@ impl<S: ObjectStore> StoreSource<S> {
 
     fn identity(&self, meta: &ObjectMeta) -> Identity {
         let name = identity::Name::path(&self.address, Name::new(meta.location.as_ref()));
-        Identity { name, version: version(meta) }
+        Identity { name, version: facts(meta).version() }
     }
 
     fn attributes(&self, meta: &ObjectMeta) -> Attributes {
-        let (size, path) = (meta.size, Name::new(meta.location.as_ref()));
-        let nanoseconds = meta.last_modified.timestamp_nanos_opt().and_then(|time| u64::try_from(time).ok());
-        let modified = SystemTime::UNIX_EPOCH + Duration::from_nanos(nanoseconds.unwrap_or(0));
-        Attributes {
-            kind: Kind::File,
-            size,
-            allocated: size,
-            mode: libc::S_IFREG | 0o444,
-            uid: 0,
-            gid: 0,
-            links: 1,
-            rdev: 0,
-            accessed: modified,
-            modified,
-            changed: modified,
-            inode: inode_number(&self.address, path),
-            identity: self.identity(meta),
-            told: None,
-        }
+        Attributes::plain(Kind::File, meta.last_modified.into(), self.identity(meta))
     }
 
     /// Asks for an object, and hands on what `then` makes of its facts.
@@ -108,14 +89,6 @@ impl<S: ObjectStore> StoreSource<S> {
             then(told.map(|meta| of(&source, &meta)).map_err(|error| of_name(&location, &error)));
         });
     }
-}
-
-/// The version of an object: its tag, or else its time.
-fn version(meta: &ObjectMeta) -> Version {
-    let tag = meta.e_tag.clone().filter(|tag| !tag.is_empty()).or_else(|| meta.version.clone());
-    let time = meta.last_modified.timestamp_nanos_opt().map_or(0, i128::from);
-    let modified = if tag.is_some() { 0 } else { time };
-    Version { size: meta.size, modified, tag: tag.map(String::into_boxed_str), ..Version::default() }
 }
 
 impl<S: ObjectStore> Source for StoreSource<S> {
@@ -162,45 +135,13 @@ impl<S: ObjectStore> Object for StoreObject<S> {
         let (location, version) = (self.location.clone(), self.identity.version.clone());
         let failures = Arc::clone(&self.source.failures);
         self.source.runtime.start(async move {
-            let outcome = read(&*store, &location, &version, &mut fetch).await;
+            let wanted = fetch.offset..fetch.offset + fetch.len as u64;
+            let read = range::read(&*store, &location, &version, wanted, &mut fetch.buffer).await;
+            let outcome = read.map_err(|unread| of_range(&location, unread));
             if let Err(Error::Storage { reason, .. } | Error::GivenUp { reason, .. }) = &outcome {
                 failures.keep(location, reason.as_str().into());
             }
             fetch.finish(outcome);
         });
     }
-}
-
-/// Reads a range of exactly this version.
-async fn read<S: ObjectStore>(store: &S, location: &Path, of: &Version, fetch: &mut Fetch) -> Result<()> {
-    let wanted = fetch.offset..fetch.offset + fetch.len as u64;
-    let options = GetOptions {
-        range: Some(GetRange::Bounded(wanted.clone())),
-        // A weak tag matches nothing by the rules of HTTP; the answer's own is compared below.
-        if_match: of.tag.as_deref().filter(|tag| !tag.starts_with("W/")).map(str::to_owned),
-        ..GetOptions::default()
-    };
-    let refused = |error| of_range(location, &error);
-    let answer = store.get_opts(location, options).await.map_err(refused)?;
-    if version(&answer.meta) != *of || answer.range != wanted {
-        return Err(Error::Stale(location.to_string()));
-    }
-    let mut body = answer.into_stream();
-    let mut filled = 0;
-    while let Some(bytes) = body.next().await {
-        let bytes = bytes.map_err(refused)?;
-        let fits = filled + bytes.len() <= fetch.len;
-        if fits {
-            fetch.buffer.write(filled, &bytes);
-        }
-        filled += bytes.len();
-        if !fits {
-            break;
-        }
-    }
-    if filled == fetch.len {
-        return Ok(());
-    }
-    let reason = format!("{} bytes were asked for, and {filled} or more came", fetch.len);
-    Err(Error::Storage { name: location.to_string(), reason })
 }

@@ -54,7 +54,7 @@ pub struct Entry {
 /// A cache. Calls come from several threads at once; they wait for sources.
 pub struct Cache {
     site: Site,
-    files: Arc<Files>,
+    files: Files,
     memory: u64,
 }
 
@@ -80,7 +80,7 @@ impl Cache {
 
     fn over(tree: Arc<Tree>, reading: &Reading) -> Cache {
         let site = Site::new(tree);
-        let files = Arc::new(Files::new(site.clone(), reading.ttl()));
+        let files = Files::new(site.clone(), reading.ttl());
         let memory = reading.memory.bytes();
         Cache { site, files, memory }
     }

@@ -29,10 +29,8 @@ impl KernelCache {
     /// divide and divides nothing; if the policy names partitions explicitly,
     /// [`referenced`](Self::referenced) refuses.
     pub(crate) fn applied_to(self, policy: Policy) -> Policy {
-        let Some(auto) = "auto".parse::<Policy>().ok().filter(|auto| policy.prefetch.is_like(&auto.prefetch)) else {
-            return policy;
-        };
-        if self != KernelCache::On {
+        let auto = Policy::default();
+        if self != KernelCache::On || !policy.prefetch.is_like(&auto.prefetch) {
             return policy;
         }
         Policy {

@@ -1,6 +1,6 @@
-//! What followed a place last time follows it again: starts of containers, the headers of a build,
-//! the footer and the columns of a table (MITHRIL, SoCC 2017, and FlacIO, FAST 2025, find the
-//! same).
+//! A place is followed again by the one that followed it last time: starts of containers, the
+//! headers of a build, the footer and the columns of a table (MITHRIL, SoCC 2017, and FlacIO, FAST
+//! 2025, find the same).
 //!
 //! A *place* is a run of blocks that a reader takes one after another. Places are linked in the
 //! order in which a reader came to them last, so that each stands in one list:

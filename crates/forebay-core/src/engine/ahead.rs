@@ -30,7 +30,7 @@ use crate::replacement::Replacement;
 use crate::seams::{Access, Near, Plan};
 use crate::types::{BlockKey, Extent, FileId, StreamId};
 
-/// What is fetched for streams is not for lists.
+/// No fetch for a stream is for a list.
 const OTHERS: For = For::Others { again: false };
 
 /// For whom something is fetched ahead.
@@ -69,7 +69,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         id
     }
 
-    /// What the plan of a read's stream wants fetched.
+    /// The extents that the plan of a read's stream wants fetched.
     fn fetch_planned(
         &mut self,
         ahead: Ahead,

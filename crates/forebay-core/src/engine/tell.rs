@@ -56,7 +56,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.spend();
     }
 
-    /// What is here of an extent that a list names stays until its turn.
+    /// The resident blocks of an extent that a list names stay until their turn.
     fn keep_for_lists(&mut self, extent: Extent) {
         for key in extent.keys() {
             if let Found::Resident(slot) = self.memory.look_up(key) {
@@ -207,8 +207,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.told.looks(self.now);
         self.spend();
         let sharers = self.lookahead.sharers(&self.memory, &self.storage);
-        // What the prefetch cache has room for; and of frames of their own lists may have half
-        // ahead.
+        // Lists have the room of the prefetch cache, and half of their own frames.
         let room = self.memory.ahead(sharers).room.saturating_sub(self.memory.unread_pages());
         let room = room.max(self.memory.lists_have() / 2).max(self.memory.size() / 8);
         let mut busy: Vec<ToldId> = Vec::new();

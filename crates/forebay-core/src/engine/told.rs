@@ -72,7 +72,7 @@ pub(super) struct Told {
     spent: Vec<BlockKey>,
 }
 
-/// What readers without a list are owed.
+/// The debt of lists to readers without one.
 #[derive(Clone, Copy, Debug)]
 struct Others {
     /// Their references when somebody looked last, and since when they have made no more.

@@ -215,7 +215,7 @@ pub struct Miss<'a> {
 pub struct Visit<'a> {
     /// The reader.
     pub handler: HandlerId,
-    /// What it reads.
+    /// The blocks that it reads.
     pub read: Extent,
     /// How many its file has.
     pub blocks: u32,

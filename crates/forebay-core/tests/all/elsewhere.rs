@@ -1,4 +1,4 @@
-//! What a reader will read elsewhere: the next of its steps, and what followed last time.
+//! Reads of a reader elsewhere: the next of its steps, and what followed last time.
 
 use crate::bench::{Bench, Pace, runs, setup};
 use forebay_core::DeviceCost;
@@ -8,7 +8,7 @@ fn store() -> DeviceCost {
     DeviceCost::flat(20_000_000, 90_000_000, 13)
 }
 
-/// What is fetched at the sixth of a reader's equal steps: 8 blocks, every 2048.
+/// The fetches at the sixth of a reader's equal steps: 8 blocks, every 2048.
 fn at_the_sixth_step(mut bench: Bench) -> Vec<(u32, u32)> {
     bench.open(1, 1 << 20);
     (0..5).for_each(|step| drop(bench.read(1, step * 2048, 8)));

@@ -42,6 +42,11 @@ fn of(preset: &str) -> Vec<&'static str> {
 }
 
 #[test]
+fn without_a_choice_the_policy_is_auto() {
+    assert_eq!(Ok(Policy::default()), "auto".parse());
+}
+
+#[test]
 fn which_presets_have_which_options() {
     assert_eq!(of("competitive"), ["channels", "shares"]);
     let all_of =

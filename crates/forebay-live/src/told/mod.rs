@@ -78,6 +78,9 @@ pub enum TellError {
         /// The most.
         most: usize,
     },
+    /// The name of the list is none.
+    #[error("the name of a list has 1 to {LONGEST_NAME} bytes")]
+    Name,
     /// Too many lists.
     #[error("there are {MOST_LISTS} lists already: clear one first")]
     Lists,
@@ -85,6 +88,9 @@ pub enum TellError {
     #[error("cannot start the thread that opens files ahead: {0}")]
     Thread(String),
 }
+
+/// The longest name of a list, in bytes.
+const LONGEST_NAME: usize = 200;
 
 /// The most lists of a tree.
 const MOST_LISTS: usize = 256;
@@ -256,6 +262,9 @@ impl Tree {
         mode: Mode,
         names: impl IntoIterator<Item = Named>,
     ) -> std::result::Result<Answer, TellError> {
+        if !(1..=LONGEST_NAME).contains(&list.len()) {
+            return Err(TellError::Name);
+        }
         let most = usize::try_from(self.engine().memory() / 8).unwrap_or(usize::MAX).max(8 << 20);
         // Its files are let go of once nothing is locked.
         let mut gone = None;

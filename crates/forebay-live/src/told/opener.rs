@@ -86,6 +86,7 @@ fn take_in(tree: &Arc<Tree>, lists: &Lists) -> bool {
     for Opened { id, number, path, object } in opened {
         // Not under the lock: it may ask the file system.
         let object = match object {
+            // Sources that have links are of this machine, so this does not take long.
             Err(error) if is_linked(&error) => tree.linked(&path),
             object => object,
         };

@@ -42,7 +42,7 @@ pub(super) struct Packed {
 /// The most bytes of a name in its folder.
 const LONGEST: usize = u16::MAX as usize;
 
-/// What a folder takes beside its path, which two tables share.
+/// The bytes that a folder takes beside its path, which two tables share.
 const FOLDER: usize = 64;
 
 impl Packed {

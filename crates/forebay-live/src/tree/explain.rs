@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use forebay_core::{ContextId, FileId};
 use forebay_source::Name;
 
+use super::Tree;
 use super::nodes::Place;
 use super::sameness::file_hash;
-use super::{Tree, XATTR_SIZE_MAX};
+use super::xattrs::XATTR_SIZE_MAX;
 use crate::engine::Identified;
 
 impl Tree {

@@ -20,6 +20,7 @@ mod found;
 mod given_up;
 mod nodes;
 mod sameness;
+mod xattrs;
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -45,18 +46,7 @@ use given_up::GivenUp;
 pub use nodes::NodeId;
 use nodes::{Nodes, Place, Spot};
 use sameness::Sameness;
-
-/// The extended attribute of a mount's root whose value is [`Tree::stats`]. It is not listed.
-pub const STATS_XATTR: &str = "user.forebay.stats";
-
-/// The same for [`Tree::explain`].
-pub const EXPLAIN_XATTR: &str = "user.forebay.explain";
-
-/// The same for the path of the socket at which the mount is told lists, if there is one.
-pub const SOCKET_XATTR: &str = "user.forebay.socket";
-
-/// The longest value that the kernel passes through `getxattr`, in bytes (`XATTR_SIZE_MAX`).
-const XATTR_SIZE_MAX: usize = 64 << 10;
+pub use xattrs::{EXPLAIN_XATTR, SOCKET_XATTR, STATS_XATTR};
 
 /// A tree of names over an engine. All calls may come from several threads. Calls that take a
 /// [`Then`] never wait for remote storage; those without it that ask a source do.
@@ -182,12 +172,6 @@ impl Tree {
     /// The told lists.
     pub(crate) fn lists(&self) -> &Lists {
         &self.told
-    }
-
-    /// Says where the mount listens for lists, once.
-    pub fn listens_at(&self, socket: PathBuf) {
-        // A second call would be a defect of the caller; the first one stands.
-        let _ = self.socket.set(socket);
     }
 
     /// Its sources, for messages.
@@ -421,30 +405,6 @@ impl Tree {
     pub fn read_link(&self, node: NodeId) -> Result<PathBuf> {
         let top = Err(refused(Path::new("/"), libc::EINVAL));
         self.of_node(node, top, |branch, place| branch.source.read_link(&place.path))
-    }
-
-    /// The value of an extended attribute; on the root, [`STATS_XATTR`] is the engine's counters,
-    /// and [`EXPLAIN_XATTR`] says why they are so.
-    pub fn xattr(&self, node: NodeId, name: &OsStr) -> Result<Vec<u8>> {
-        if node == NodeId::ROOT && name == STATS_XATTR {
-            return Ok(self.stats().into_bytes());
-        }
-        if node == NodeId::ROOT && name == EXPLAIN_XATTR {
-            return Ok(self.explain().into_bytes());
-        }
-        if node == NodeId::ROOT
-            && name == SOCKET_XATTR
-            && let Some(socket) = self.socket.get()
-        {
-            return Ok(socket.as_os_str().as_bytes().to_vec());
-        }
-        let top = Err(refused(Path::new("/"), libc::ENODATA));
-        self.of_node(node, top, |branch, place| branch.source.xattr(&place.path, name))
-    }
-
-    /// The names of the extended attributes.
-    pub fn xattrs(&self, node: NodeId) -> Result<Vec<OsString>> {
-        self.of_node(node, Ok(Vec::new()), |branch, place| branch.source.xattrs(&place.path))
     }
 
     /// How full the source of a node is; for the root over several sources, all together.

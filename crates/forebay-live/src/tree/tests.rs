@@ -54,23 +54,9 @@ impl Shelf {
     fn attributes(&self, path: &Path) -> Result<Attributes> {
         let content = self.content(path)?;
         let (kind, mode) = if content.is_some() { (Kind::File, libc::S_IFREG) } else { (Kind::Folder, libc::S_IFDIR) };
-        let time = SystemTime::UNIX_EPOCH;
-        Ok(Attributes {
-            kind,
-            size: content.unwrap_or_default().len() as u64,
-            allocated: 0,
-            mode: mode | 0o755,
-            uid: 0,
-            gid: 0,
-            links: 1,
-            rdev: 0,
-            accessed: time,
-            modified: time,
-            changed: time,
-            inode: inode_number("shelf", path),
-            identity: identity(path, content.unwrap_or_default()),
-            told: None,
-        })
+        let identity = identity(path, content.unwrap_or_default());
+        let plain = Attributes::plain(kind, SystemTime::UNIX_EPOCH, identity);
+        Ok(Attributes { allocated: 0, mode: mode | 0o755, ..plain })
     }
 
     fn entries(&self, path: &Path) -> Listing {

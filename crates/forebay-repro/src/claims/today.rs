@@ -111,7 +111,7 @@ fn place(policies: &[String], name: &str, experiment: &Experiment) -> Result<usi
 }
 
 impl Table<'_> {
-    /// What came of it. `None` for a load or policy that a quick run leaves out.
+    /// The outcome. `None` for a load or policy that a quick run leaves out.
     fn judged(
         &self,
         judged: &Judged,

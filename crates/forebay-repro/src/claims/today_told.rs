@@ -113,7 +113,7 @@ impl Machine<'_> {
         Setup { load: pooled(setup.load.clone(), pool), told, seed: self.context.seed, ..setup }
     }
 
-    /// What the store can give if no more is fetched than what was told allows, in MB/s.
+    /// The rate that the store can give if no more is fetched than the lists allow, in MB/s.
     fn ceiling(&self, experiment: &Experiment, load: &Today, loaded: &Loaded) -> Result<f64, Error> {
         let ModelDescription::ObjectStore(store) = &self.device.model else {
             return Err(experiment.wrong("the ceiling is that of an object store"));

@@ -27,7 +27,7 @@ pub struct HeatRow {
 pub struct HeatCell {
     /// The share of the best; not a number where there is none.
     pub share: f64,
-    /// What is shown under the pointer.
+    /// The text that is shown under the pointer.
     pub note: String,
 }
 

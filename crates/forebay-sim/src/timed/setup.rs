@@ -48,7 +48,7 @@ pub struct Setup {
     pub load: Load,
     /// How writes are treated.
     pub writes: Writes,
-    /// Who tells what it will read.
+    /// The readers that tell their order.
     pub told: Told,
     /// The part of the beginning that is not counted.
     pub warm_up: Option<Span>,

@@ -69,7 +69,7 @@ struct Simulation<'a> {
     readers: Readers,
     processors: Processors,
     tally: Tally,
-    /// What readers tell beforehand.
+    /// The lists that readers tell beforehand.
     lists: Lists,
     /// Whether readers keep their names.
     pool: bool,

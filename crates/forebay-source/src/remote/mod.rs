@@ -207,7 +207,7 @@ fn nanos(time: SystemTime) -> Option<i64> {
 impl Facts {
     /// The version of a file by its facts. If there is a tag, it is the version. Else size and time
     /// are, in whole seconds since listings and single answers differ in precision.
-    pub(crate) fn version(&self) -> Version {
+    pub fn version(&self) -> Version {
         let tag = self.tag.clone().filter(|tag| !tag.is_empty());
         let seconds = self.modified.unwrap_or(0).div_euclid(1_000_000_000);
         let modified = if tag.is_none() { i128::from(seconds) * 1_000_000_000 } else { 0 };

@@ -188,24 +188,9 @@ impl View {
             Told::Unmeasured => return None,
         };
         let modified = modified.unwrap_or(self.opened);
-        let identity = self.identity(path, version);
-        let size = identity.version.size;
-        Some(Attributes {
-            kind,
-            size,
-            allocated: size,
-            mode,
-            uid,
-            gid,
-            links: if kind == Kind::Folder { 2 } else { 1 },
-            rdev: 0,
-            accessed: modified,
-            modified,
-            changed: modified,
-            inode: identity.name.number(),
-            identity,
-            told: at,
-        })
+        let links = if kind == Kind::Folder { 2 } else { 1 };
+        let plain = Attributes::plain(kind, modified, self.identity(path, version));
+        Some(Attributes { mode, uid, gid, links, told: at, ..plain })
     }
 
     fn identity(&self, path: &Path, version: Version) -> Identity {
