@@ -74,7 +74,10 @@ impl Asked {
             let value = percent_encoding::percent_decode_str(value).decode_utf8();
             let value = value.map_err(|_| Refusal::bad_request(format!("the value of {name} is not UTF-8")))?;
             match name {
-                "list" => list = value.into_owned(),
+                "list" => {
+                    let name = told::name_of_list(&value);
+                    list = name.map_err(|error| Refusal::bad_request(error.to_string()))?.to_owned();
+                }
                 "mode" => mode = value.parse().map_err(|error| Refusal::bad_request(format!("{error}")))?,
                 _ => return Err(Refusal::bad_request(format!("{name} is neither list nor mode"))),
             }
@@ -134,8 +137,7 @@ impl Taking {
                 let before = self.told.accepted;
                 Err(Refusal::full(format!("{error} ({before} names of this request were taken before)")))
             }
-            Err(error @ TellError::Name) => Err(Refusal::bad_request(error.to_string())),
-            Err(error @ TellError::Thread(_)) => Err(Refusal::failed(error.to_string())),
+            Err(error) => Err(Refusal::failed(error.to_string())),
         }
     }
 

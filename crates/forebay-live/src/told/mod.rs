@@ -262,9 +262,7 @@ impl Tree {
         mode: Mode,
         names: impl IntoIterator<Item = Named>,
     ) -> std::result::Result<Answer, TellError> {
-        if !(1..=LONGEST_NAME).contains(&list.len()) {
-            return Err(TellError::Name);
-        }
+        let list = name_of_list(list)?;
         let most = usize::try_from(self.engine().memory() / 8).unwrap_or(usize::MAX).max(8 << 20);
         // Its files are let go of once nothing is locked.
         let mut gone = None;
@@ -381,6 +379,11 @@ impl Tree {
         self.lists().changed.notify_all();
         Ok(())
     }
+}
+
+/// The name of a list, unless it is none.
+pub fn name_of_list(name: &str) -> std::result::Result<&str, TellError> {
+    if (1..=LONGEST_NAME).contains(&name.len()) { Ok(name) } else { Err(TellError::Name) }
 }
 
 /// Whether an error says that there is a link on the path.

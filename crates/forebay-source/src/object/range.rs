@@ -52,5 +52,9 @@ pub async fn read(
         buffer.write(filled, &bytes);
         filled += bytes.len();
     }
-    if filled == len { Ok(()) } else { Err(Unread::Broken("the answer ended early")) }
+    if filled == len {
+        Ok(())
+    } else {
+        Err(Unread::Broken("the answer ended before all bytes came that were asked for"))
+    }
 }
