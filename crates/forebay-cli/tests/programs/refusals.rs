@@ -139,7 +139,10 @@ fn an_unreadable_source() {
     let (open, point) = (tempfile::tempdir().expect("a folder"), MountPoint::new().expect("a mount point"));
     let (locked, program) = (open.path().join("locked"), open.path().join("forebay"));
     fs::create_dir(&locked).expect("a folder");
-    fs::copy(env!("CARGO_BIN_EXE_forebay"), &program).expect("copied");
+    // Another process copies it: a program that a test beside this starts meanwhile would inherit
+    // our copy open for writing, and then the system does not execute it.
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_forebay")).arg(&program).status();
+    assert!(copied.expect("cp").success(), "copied");
     for (path, mode) in [(open.path(), 0o755), (&locked, 0o000)] {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("ours");
     }
