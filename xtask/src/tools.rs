@@ -98,6 +98,9 @@ fn apt(args: &[&str]) -> Command {
 
 fn absent() -> Vec<(&'static str, &'static str)> {
     let mut absent: Vec<_> = DEBIAN.into_iter().filter(|(program, _)| find(program).is_none()).collect();
+    if !answers(Command::new("/usr/bin/python3").args(["-c", "import torch"])) {
+        absent.push(("PyTorch of the system's Python", "python3-torch"));
+    }
     if !python::makes_environments() {
         absent.push(("the module venv of python3", "python3-venv"));
     }

@@ -1,6 +1,9 @@
 //! Shuffled small files of a store 20 ms away, by four readers that share one order: from a folder
 //! of this machine, through a mount, and through a mount that is told the order. The mount has
-//! memory for half of the files.
+//! memory for half of the files. The readers are threads, or the workers of a `DataLoader` of
+//! PyTorch (`loader`).
+
+mod loader;
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use forebay_core::{DeviceCost, DeviceId};
-use forebay_fuse::MountOptions;
+use forebay_fuse::{MountOptions, Mounted};
 use forebay_live::engine::{Config, Engine};
 use forebay_live::told::{Mode, Named};
 use forebay_live::tree::{Branch, Tree};
@@ -52,7 +55,9 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
         detail: format!("{:.0} and {:.0} files a second", median(told.clone()), median(other.to_vec())),
         point: None,
     };
-    Ok(vec![row("the mount untold", &untold, Some(4.0)), row("a folder of this machine", &folders, None)])
+    let mut rows = vec![row("the mount untold", &untold, Some(4.0)), row("a folder of this machine", &folders, None)];
+    rows.extend(loader::run(&server, smoke)?);
+    Ok(rows)
 }
 
 fn name(number: usize) -> String {
@@ -92,22 +97,36 @@ fn read(root: &Path, order: &[usize]) -> anyhow::Result<f64> {
 
 /// The same through a mount, which is told the order or not.
 fn mounted(proxy: &DelayProxy, files: usize, order: &[usize], told: bool) -> anyhow::Result<f64> {
-    let ttl = Duration::from_secs(600);
-    let endpoint = Some(proxy.endpoint());
-    let options = StoreOptions { endpoint, ttl, settings: S3::settings(), ..StoreOptions::default() };
-    let source: Arc<dyn Source> = Arc::new(RemoteSource::open_uri(&format!("s3://{BUCKET}"), &options)?);
-    let cost = DeviceCost::flat(DELAY.as_nanos() as u64, 100_000_000, 16);
-    let memory = BESIDE + (files * SIZE / 2) as u64;
-    let engine = Engine::start(Config::new(memory, "auto".parse()?), vec![cost])?;
-    let branch = Branch { name: None, source, device: DeviceId(0) };
-    let tree = Arc::new(Tree::new(engine, vec![branch])?);
-    let point = MountPoint::new()?;
-    let options = MountOptions { ttl, negative_ttl: ttl, ..MountOptions::default() };
-    let mount = forebay_fuse::mount(Arc::clone(&tree), point.path(), options)?;
+    let mount = Store::start(proxy, files)?;
     if told {
-        tree.tell("epochs", Mode::Append, order.iter().map(|&number| Named::whole(name(number))))?;
+        mount.tree.tell("epochs", Mode::Append, order.iter().map(|&number| Named::whole(name(number))))?;
     }
-    let rate = read(point.path(), order)?;
-    mount.unmount()?;
+    let rate = read(mount.point.path(), order)?;
+    mount.mount.unmount()?;
     Ok(rate)
+}
+
+/// A mount of the store, with memory for half of so many files.
+struct Store {
+    tree: Arc<Tree>,
+    mount: Mounted,
+    point: MountPoint,
+}
+
+impl Store {
+    fn start(proxy: &DelayProxy, files: usize) -> anyhow::Result<Store> {
+        let ttl = Duration::from_secs(600);
+        let endpoint = Some(proxy.endpoint());
+        let options = StoreOptions { endpoint, ttl, settings: S3::settings(), ..StoreOptions::default() };
+        let source: Arc<dyn Source> = Arc::new(RemoteSource::open_uri(&format!("s3://{BUCKET}"), &options)?);
+        let cost = DeviceCost::flat(DELAY.as_nanos() as u64, 100_000_000, 16);
+        let memory = BESIDE + (files * SIZE / 2) as u64;
+        let engine = Engine::start(Config::new(memory, "auto".parse()?), vec![cost])?;
+        let branch = Branch { name: None, source, device: DeviceId(0) };
+        let tree = Arc::new(Tree::new(engine, vec![branch])?);
+        let point = MountPoint::new()?;
+        let options = MountOptions { ttl, negative_ttl: ttl, ..MountOptions::default() };
+        let mount = forebay_fuse::mount(Arc::clone(&tree), point.path(), options)?;
+        Ok(Store { tree, mount, point })
+    }
 }

@@ -4,7 +4,6 @@
 use alloc::vec::Vec;
 
 use crate::numbered::Numbered;
-use crate::stream::Gaps;
 use crate::types::{DeviceId, Extent, FileId};
 
 /// The initial window of a stream, in pages (CP §2, CPEM §2.2: "i.e., 16 pages").
@@ -76,8 +75,6 @@ pub struct File {
     pub forgotten: bool,
     /// How many handles are open.
     handles: u32,
-    /// How many blocks in gaps between steps of its streams were read.
-    pub gaps: Gaps,
     window: u32,
     runs: Vec<(u32, u32, u64)>,
 }
@@ -152,7 +149,6 @@ impl Files {
             fetches: 0,
             forgotten: false,
             handles: 0,
-            gaps: Gaps::default(),
             window: INITIAL_WINDOW,
             runs: Vec::new(),
         };

@@ -30,7 +30,6 @@
 
 mod activity;
 mod by_file;
-mod gait;
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -43,8 +42,6 @@ use crate::level::{Label, Wanted};
 use crate::numbered::Numbered;
 use crate::reason::Why;
 use crate::types::{Caller, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
-
-pub use gait::{Gait, Gaps};
 
 /// A stream that has gone on once stays active for this long after its last read, nanoseconds. The
 /// first of these that is at least [`PAUSES`] times the mean pause between its reads counts, else
@@ -133,8 +130,6 @@ pub struct Stream {
     pub stride: u32,
     /// How often it went on since it began.
     pub steps: u32,
-    /// Whether it goes on in equal steps.
-    pub gait: Gait,
     /// How many streams had begun in its file when it was last read; the number wraps.
     begun: u32,
     /// When it began.
@@ -184,7 +179,6 @@ impl Stream {
             told: extent.start,
             stride: 0,
             steps: 0,
-            gait: Gait::begun(extent.len),
             begun: 0,
             began: at,
             last: at,
@@ -434,8 +428,6 @@ impl Streams {
             return false;
         }
         stream.takes(at, extent.end() - stream.next);
-        let skipped = extent.start.saturating_sub(stream.next);
-        stream.gait.goes_on(skipped, extent.end() - stream.next - skipped);
         let pause = at.since(core::mem::replace(&mut stream.last, at));
         self.pause = self.pause - self.pause / 64 + pause / 64;
         let stream = &mut self.table[id.index()];

@@ -57,7 +57,7 @@ pub(crate) fn run(options: &Policies) -> Result<(), Failure> {
     PARTS.iter().for_each(|part| parts.row([part.name, part.line].map(str::to_owned)));
     output::print(&format!(
         "{table}\nOne of each axis makes a policy: competitive+lru, competitive+lazy-clock, eager+arc.\n\n{choices}\nOptions follow the \
-         policy's name: competitive-em:start=5,epoch=0+arc.\n\n{parts}\nParts are left out by name: auto:without=near/gaits.\n"
+         policy's name: competitive-em:start=5,epoch=0+arc.\n\n{parts}\nParts are left out by name: auto:without=near/sequel.\n"
     ))
 }
 

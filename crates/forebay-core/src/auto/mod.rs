@@ -22,7 +22,6 @@
 //! | `demand` | fast readers need more ahead (SCM §4.1) | `tests/all/explain.rs` | one fast reader beside slow ones |
 //! | `company` | a stream alone on a device pays no switch | `tests/all/explain.rs` | one stream and reuse in one memory |
 //! | `near` | free frames cost nothing | `tests/all/near.rs` | files that fit, read at random |
-//! | `gaits` | equal steps go on | `tests/all/gaits.rs` | strides |
 //! | `steps` | mostly equal steps go on (Leap) | `steps.rs` | arrays, strides on stores |
 //! | `sequel` | what followed last time follows again | `sequel.rs` | starts of containers |
 
@@ -42,7 +41,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::devices::ALWAYS;
-use crate::files::{File, INITIAL_WINDOW};
+use crate::files::INITIAL_WINDOW;
 use crate::hint::Usual;
 use crate::seams::{Begun, Miss, Near, Needs, Plan, Prefetcher, Sight, Visit};
 use crate::stream::Stream;
@@ -75,9 +74,6 @@ pub struct Parts {
     pub company: bool,
     /// Whether blocks near misses are loaded, if their file has room in free frames.
     pub near: bool,
-    /// For a stream that goes on in equal steps, whether only the blocks that it reads are kept,
-    /// and fetched, if gaps take long.
-    pub gaits: bool,
     /// Whether the next steps are fetched of a reader that moves in mostly equal ones.
     pub steps: bool,
     /// Whether what followed a place last time is fetched again.
@@ -93,7 +89,6 @@ impl Parts {
         habits: true,
         company: true,
         near: true,
-        gaits: true,
         steps: true,
         sequel: true,
     };
@@ -132,13 +127,6 @@ impl Auto {
     fn habits(&mut self) -> Option<&mut Knowledge> {
         self.knowledge.as_mut().filter(|_| self.parts.habits)
     }
-
-    /// How much of a file a stream spans that may have this many blocks: more, if it leaves gaps
-    /// out.
-    fn spans(&self, sight: &Sight<'_>, blocks: u32) -> u32 {
-        let left_out = self.parts.gaits && sight.stream.gait.is_known() && sight.gaps_are_left_out;
-        if left_out { sight.stream.gait.spans(blocks) } else { blocks }
-    }
 }
 
 impl Prefetcher for Auto {
@@ -148,7 +136,6 @@ impl Prefetcher for Auto {
             endings: self.parts.habits,
             company: self.parts.company,
             near: self.parts.near,
-            gaps: self.parts.gaits,
             // Where one request is served at a time a second one only waits behind it.
             elsewhere: (self.parts.steps || self.parts.sequel).then_some(2),
             ..Needs::default()
@@ -161,12 +148,7 @@ impl Prefetcher for Auto {
             knowledge.weigh(whose, sight.worth_a_switch);
         }
         let known = self.knowledge.as_ref().filter(|_| self.parts.habits);
-        let seen = Sight {
-            share: self.spans(sight, sight.share),
-            longest_piece: self.spans(sight, sight.longest_piece),
-            interrupted: if self.parts.company { sight.interrupted } else { ALWAYS },
-            ..*sight
-        };
+        let seen = Sight { interrupted: if self.parts.company { sight.interrupted } else { ALWAYS }, ..*sight };
         pieces::plan(&Outlook {
             sight: &seen,
             end: self.expected_end(sight.id),
@@ -201,6 +183,7 @@ impl Prefetcher for Auto {
     fn goes_on(&mut self, stream: &Stream, at_end: bool) {
         let Some(knowledge) = &mut self.knowledge else { return };
         knowledge.goes_on(BlockKey::new(stream.file, stream.first), stream.next);
+        knowledge.came_to(whose(stream), stream.next - stream.first.min(stream.next));
         if stream.steps == 1 && stream.left {
             knowledge.went_on_after_all(whose(stream));
         }
@@ -248,12 +231,6 @@ impl Prefetcher for Auto {
 
     fn near(&self, miss: &Miss<'_>) -> Option<Near> {
         near::near(miss)
-    }
-
-    /// `None` in a file that has room in free frames.
-    fn gap_at(&self, stream: &Stream, file: &File, free: u32, block: u32) -> Option<u32> {
-        let gap = stream.gait.gap_at(stream.next, block)?;
-        (file.gaps.are_left_out() && file.blocks.saturating_sub(file.frames) > free).then_some(gap)
     }
 
     fn elsewhere(&mut self, visit: &Visit<'_>, next: &mut Vec<Extent>) {

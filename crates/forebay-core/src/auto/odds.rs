@@ -40,6 +40,10 @@ pub(super) fn plan(outlook: &Outlook<'_>, known: &Habits, depth: Size) -> Option
     if stream.read < read && stream.steps < CHANCE && lengths.reach(read, read).is_none() && known.rarely_goes_on() {
         return Some(Plan::NOTHING.because(Reason::Nowhere, Reason::Nothing));
     }
+    if lengths.reach(read, read).is_none() && lengths.goes_on(read).is_some_and(|odds| odds.times < odds.of / 2) {
+        // No stream came that far, but most ended with a read as this one.
+        return Some(Plan::NOTHING);
+    }
     if sight.missed.is_some() {
         let end = lengths.end_if(read, blocks, lengths.reach(read, read)?)?;
         return Some(up_to(sight, first + end, depth));

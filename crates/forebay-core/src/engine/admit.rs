@@ -130,7 +130,6 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if first.used {
             self.storage.counters(device).used += 1;
             self.lookahead.feed_back(Some(first.stream), |feedback| feedback.used += 1);
-            self.learn_of_gap(self.memory.frames().key(slot), first.stream, true);
         }
         Some(first.stream)
     }
@@ -212,7 +211,6 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if gone.unused {
             self.storage.counters(device).wasted += 1;
             self.storage.counters(device).hints_wasted += u64::from(gone.owner == StreamId::TOLD);
-            self.learn_of_gap(gone.key, gone.owner, false);
             self.lookahead.went_unread(gone.key, gone.owner);
         }
     }

@@ -1,23 +1,4 @@
 //! Steps 4 and 5 of a read: the stream that it belongs to, and what is fetched for that stream now.
-//!
-//! Between the equal steps of a stream (`stream/gait.rs`) lie gaps, which are left out once it is
-//! known that nobody reads them:
-//!
-//! ```text
-//!     wanted   gap ≤ S_p   wanted   gap > S_p   wanted   gap
-//!     ▓▓▓▓▓▓▓▓░░░░░░░░░░░░▓▓▓▓▓▓▓▓              ▓▓▓▓▓▓▓▓
-//!     └──────── one fetch ────────┘             └ another ┘
-//! ```
-//!
-//! To go around a gap costs the device a switch, to read through it a transfer: S_p says which is
-//! less (CP §2). A block that is read through goes to the replacement policy as soon as it is
-//! there, and has no place among blocks fetched ahead. A frame is one of a gap if it is being
-//! filled, no read holds it, and it was not fetched ahead. (So is a frame whose reader has failed
-//! meanwhile; no read waits for it either.)
-//!
-//! Others may want what this stream leaves out. So it is counted, file by file, what becomes of
-//! blocks that were fetched ahead and that their stream has passed by; as long as it is not known
-//! that hardly any is read, gaps are fetched as everything is.
 
 use super::Engine;
 use super::admit::Met;
@@ -28,7 +9,7 @@ use crate::index::Index;
 use crate::inflight::Read;
 use crate::replacement::Replacement;
 use crate::seams::{Access, Near, Plan};
-use crate::types::{BlockKey, Extent, FileId, StreamId};
+use crate::types::{BlockKey, FileId, StreamId};
 
 /// No fetch for a stream is for a list.
 const OTHERS: For = For::Others { again: false };
@@ -53,8 +34,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             return StreamId::NONE;
         }
         let followed = self.lookahead.follow(read, met.stream, met.missed, &mut self.storage, self.now);
-        let Followed { id, turn, left_out } = followed;
-        self.memory.disowns(left_out, id);
+        let Followed { id, turn } = followed;
         self.sort(id, read);
         // Readers that wait for frames come first.
         let plan = if self.requests.are_queued() || turn == Turn::Lags {
@@ -79,7 +59,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         plan: Option<Plan>,
         out: &mut Actions,
     ) {
-        let Followed { id, turn, .. } = *followed;
+        let Followed { id, turn } = *followed;
         if self.load_near(ahead, read, met.missed.filter(|_| turn.may_miss_near()), plan, out) {
             return;
         }
@@ -163,17 +143,6 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             // The first piece goes on with the demand; a later one is a fetch of its own.
             let mut apart = piece > 0;
             while at < piece_end {
-                if let Some(end) = self.lookahead.gap_at(ahead.id, at, self.memory.free(), &self.storage) {
-                    let gap = Extent::between(ahead.file, at, end.min(blocks));
-                    // Behind the last block that is wanted of a piece nothing is.
-                    let through = gap.end() < piece_end && self.is_read_through(gap);
-                    if through && !self.fetch_gap(gap, ahead, &mut apart, out) {
-                        return at;
-                    }
-                    apart |= !through;
-                    at = gap.end();
-                    continue;
-                }
                 if !self.fetch_block(BlockKey::new(ahead.file, at), ahead, &mut apart, out) {
                     return at;
                 }
@@ -197,36 +166,5 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.storage.counters(device).prefetched += 1;
         self.runs.append_to_piece(key, self.storage.begins_unit(key), apart);
         true
-    }
-
-    /// Whether a gap takes no longer to read than a switch, and is preceded by a block that is
-    /// fetched, too.
-    fn is_read_through(&self, gap: Extent) -> bool {
-        let entry = self.storage.file(gap.file).filter(|_| self.runs.end_at(gap));
-        entry.is_some_and(|entry| gap.len <= self.storage.competitive_depth(entry, gap.start))
-    }
-
-    /// Has the absent blocks of a gap fetched. `false` if there is no frame for one.
-    fn fetch_gap(&mut self, gap: Extent, ahead: Ahead, apart: &mut bool, out: &mut Actions) -> bool {
-        for key in gap.keys() {
-            if self.memory.resident(key).is_some() {
-                continue;
-            }
-            let device = self.storage.device_of(key).unwrap_or_default();
-            let class = self.memory.class_of_prefetched(key, device, ahead.access);
-            if self.assign(key, class, OTHERS, out).is_none() {
-                return false;
-            }
-            self.runs.append_to_piece(key, self.storage.begins_unit(key), apart);
-        }
-        true
-    }
-
-    /// A block that was fetched ahead of `owner` has been read by somebody, or goes unread. If it
-    /// is nobody's, that tells about the gaps of its file.
-    pub(super) fn learn_of_gap(&mut self, key: BlockKey, owner: StreamId, used: bool) {
-        if owner == StreamId::NONE {
-            self.storage.saw_in_gap(key.file(), used);
-        }
     }
 }

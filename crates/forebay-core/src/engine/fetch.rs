@@ -171,14 +171,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             if (fetch.told || self.told.is_any()) && self.settles_for_list(slot, key, fetch) {
                 continue;
             }
-            if self.lookahead.needs().gaps && self.memory.is_nobodys(slot) {
-                self.memory.passes_over(slot, &self.storage);
-                if let Some(device) = self.storage.device_of(key) {
-                    self.storage.counters(device).prefetched += 1;
-                }
-            } else {
-                self.memory.settles(slot, fetch);
-            }
+            self.memory.settles(slot, fetch);
         }
         if !fetch.is_hint() {
             self.memory.unread().fetched(fetch.handler);

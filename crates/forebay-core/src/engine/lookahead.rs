@@ -1,8 +1,7 @@
 //! Looking ahead: the streams, and the prefetcher, which is told of them.
 //!
 //! The room answers which stream a read belongs to (step 4), what the policy wants fetched for that
-//! (step 5, in `plan`), and which blocks of a stream lie in gaps that nobody reads. It hears what
-//! became of the pieces.
+//! (step 5, in `plan`). It hears what became of the pieces.
 
 mod plan;
 
@@ -57,9 +56,6 @@ pub(super) struct Followed {
     pub(super) id: StreamId,
     /// The turn that the read is.
     pub(super) turn: Turn,
-    /// The blocks that the stream has left out, if it goes on in equal steps: those of them that
-    /// were fetched ahead are nobody's from now on.
-    pub(super) left_out: Extent,
 }
 
 impl Lookahead {
@@ -115,28 +111,25 @@ impl Lookahead {
             let told = (!label.hits.is_empty()).then_some(label.hits.start)?;
             self.streams.locate(who.handler, file, told, at).filter(|_| told < start)
         });
-        let nothing = Extent { len: 0, ..read.extent };
         let Some(id) = known else {
             let device = storage.file(file).map(|file| file.device).unwrap_or_default();
             self.give_up_streams(at, storage);
             self.leave_behind(who.handler, file, storage);
             let id = self.streams.begin(at, read.extent, &label, device, who);
             self.prefetcher.takes_place(id);
-            return Followed { id, turn: Turn::Begins, left_out: nothing };
+            return Followed { id, turn: Turn::Begins };
         };
-        let (next, ahead) = self.streams.get(id).map_or((start, 0), |stream| (stream.next, stream.ahead));
+        let ahead = self.ahead_of(id);
         if !self.streams.advance(id, at, read.extent, &label, who) {
             if !self.streams.restart(id, at, read.extent, &label, who) {
-                return Followed { id, turn: Turn::Lags, left_out: nothing };
+                return Followed { id, turn: Turn::Lags };
             }
             self.prefetcher.takes_place(id);
-            return Followed { id, turn: Turn::Begins, left_out: nothing };
+            return Followed { id, turn: Turn::Begins };
         }
-        let in_steps = self.needs.gaps && self.streams.get(id).is_some_and(|stream| stream.gait.is_known());
-        let left_out = if in_steps { Extent::between(file, next.min(start), start) } else { nothing };
         self.went_on(id, read.extent, storage);
         let lost = missed.is_some_and(|missed| missed < ahead);
-        Followed { id, turn: Turn::GoesOn { lost }, left_out }
+        Followed { id, turn: Turn::GoesOn { lost } }
     }
 
     /// A stream has gone on, perhaps to the end of its file.

@@ -256,23 +256,6 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         }
     }
 
-    /// Whether a frame has been filled that nobody holds, and that was not fetched ahead for
-    /// anybody.
-    pub(super) fn is_nobodys(&self, slot: Slot) -> bool {
-        self.directory.frames.pins(slot) == 0 && !self.directory.frames.has(slot, flag::PREFETCHED)
-    }
-
-    /// Frames of `gap` that were fetched ahead for a stream are nobody's from now on.
-    pub(super) fn disowns(&mut self, gap: Extent, stream: StreamId) {
-        for key in gap.keys() {
-            let Some(slot) = self.resident(key) else { continue };
-            let frames = &mut self.directory.frames;
-            if frames.list(slot) != FETCHING && frames.has(slot, flag::PREFETCHED) && frames.owner(slot) == stream {
-                frames.set_owner(slot, StreamId::NONE);
-            }
-        }
-    }
-
     /// A fetch was called off before it brought a block. Whether nobody has asked for that
     /// meanwhile, so that it is not wasted.
     pub(super) fn calls_off(&mut self, key: BlockKey) -> bool {

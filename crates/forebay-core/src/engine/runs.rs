@@ -39,11 +39,6 @@ impl Runs {
         self.append(key, begins_unit);
     }
 
-    /// Whether the last run ends where an extent begins.
-    pub(super) fn end_at(&self, extent: Extent) -> bool {
-        self.runs.last().is_some_and(|run| run.file == extent.file && run.end() == extent.start)
-    }
-
     /// The runs.
     pub(super) fn as_slice(&self) -> &[Extent] {
         &self.runs

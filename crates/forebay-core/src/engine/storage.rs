@@ -111,13 +111,6 @@ impl Storage {
         self.files.get_mut(file).map_or(0, File::initial_window)
     }
 
-    /// A block that was fetched ahead and that its stream has passed by was read, or went unread.
-    pub(super) fn saw_in_gap(&mut self, file: FileId, used: bool) {
-        if let Some(file) = self.files.get_mut(file) {
-            file.gaps.saw(used);
-        }
-    }
-
     /// A file.
     pub(super) fn file(&self, file: FileId) -> Option<&File> {
         self.files.get(file)

@@ -1,4 +1,4 @@
-//! The parts of `auto`. Each can be left out, to measure its worth: `auto:without=near/gaits`.
+//! The parts of `auto`. Each can be left out, to measure its worth: `auto:without=near/sequel`.
 
 use alloc::string::String;
 
@@ -61,7 +61,6 @@ pub const PARTS: &[Part] = &[
     of_prefetching!(habits, "goes by how long streams of a program context are, and whether they are random"),
     of_prefetching!(company, "smaller pieces for a stream that has its device to itself and pays for no switch"),
     of_prefetching!(near, "loads what lies near misses of a file that has room in free memory"),
-    of_prefetching!(gaits, "leaves out what lies between equal steps of a stream"),
     of_prefetching!(steps, "fetches the next steps of a reader that moves in mostly equal ones (Leap)"),
     of_prefetching!(sequel, "fetches what followed a place last time"),
     Part {

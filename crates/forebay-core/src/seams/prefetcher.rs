@@ -43,8 +43,6 @@ pub struct Needs {
     pub company: bool,
     /// To be asked for blocks near a miss.
     pub near: bool,
-    /// To have the gaps between equal steps of a stream left out.
-    pub gaps: bool,
     /// To be asked what a reader will read elsewhere, on devices that serve at least so many
     /// requests at once.
     pub elsewhere: Option<u32>,
@@ -64,7 +62,6 @@ impl Default for Needs {
             endings: false,
             company: false,
             near: false,
-            gaps: false,
             elsewhere: None,
         }
     }
@@ -113,12 +110,6 @@ pub trait Prefetcher: Send {
 
     /// The blocks around a missed one to load beyond the plan, if any. If [`Needs::near`].
     fn near(&self, _miss: &Miss<'_>) -> Option<Near> {
-        None
-    }
-
-    /// The first block of the next step, if `block` lies in a gap between two steps that no reader
-    /// will read. `free` is the number of free frames. If [`Needs::gaps`].
-    fn gap_at(&self, _stream: &Stream, _file: &File, _free: u32, _block: u32) -> Option<u32> {
         None
     }
 
@@ -283,8 +274,6 @@ pub struct Sight<'a> {
     pub longest_piece: u32,
     /// Whether nearly none of the file's streams goes on.
     pub is_random: bool,
-    /// Whether readers are known to leave out nearly all gaps between steps of the file's streams.
-    pub gaps_are_left_out: bool,
     /// How many the file has.
     pub blocks: u32,
     /// How many of the device's channels have nothing to do.
@@ -356,7 +345,7 @@ impl Sight<'_> {
 }
 
 /// The answer of a prefetcher: this many pieces, side by side, from [`Sight::from`] on. A plan
-/// leaves out no block between them, but what [`Prefetcher::gap_at`] names.
+/// leaves out no block between them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Plan {
     /// The size of a piece; each piece is one fetch.

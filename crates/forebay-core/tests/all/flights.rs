@@ -45,7 +45,6 @@ const COMBINED: &[&str] = &[
     "auto:without=demand",
     "auto:without=company",
     "auto:without=near",
-    "auto:without=gaits",
     "auto:without=steps",
     "auto:without=sequel",
     "auto:without=rent",

@@ -256,7 +256,6 @@ fn what_may_be_in_vain_is_fetched_early_only_if_the_device_is_left_alone() {
         share: 1000,
         longest_piece: 1000,
         is_random: false,
-        gaps_are_left_out: false,
         blocks: 10_000,
         idle: 1,
         own_time: 1000 * 256,

@@ -24,7 +24,6 @@ mod elsewhere;
 mod engine;
 mod explain;
 mod flights;
-mod gaits;
 mod gill;
 mod golden;
 mod habits;

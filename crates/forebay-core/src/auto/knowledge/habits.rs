@@ -34,6 +34,11 @@ impl Habits {
         self.had(blocks);
     }
 
+    /// A read has brought a stream to `blocks` that went beyond its first one.
+    pub(super) fn came_to(&mut self, blocks: u32) {
+        self.lengths.came_to(blocks);
+    }
+
     /// Notes the length of a stream that went on.
     pub(super) fn had(&mut self, blocks: u32) {
         self.streams = self.streams.saturating_add(1);

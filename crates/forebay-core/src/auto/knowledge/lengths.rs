@@ -26,6 +26,8 @@ const ONE: u32 = 16;
 const MOST: u32 = 128 * ONE;
 /// Fewer streams tell no odds.
 const FEW: u32 = 4 * ONE;
+/// So many reads tell the odds at the lengths at which they ended.
+const ENOUGH: u32 = 16 * ONE;
 /// The odds are looked at anew when this many streams have ended.
 const NEWS: u32 = 8;
 
@@ -37,6 +39,8 @@ struct Bucket {
     /// The longest of them, in blocks; and since counts were halved.
     longest: u32,
     newest: u32,
+    /// How many reads of streams ended there, in parts of [`ONE`].
+    visits: u32,
     /// The cost of a stream that goes on from there, in blocks.
     cost: u64,
 }
@@ -58,12 +62,19 @@ impl Default for Lengths {
 }
 
 impl Lengths {
+    /// A read has brought a stream to `blocks`.
+    pub fn came_to(&mut self, blocks: u32) {
+        let bucket = &mut self.buckets[bucket(blocks)];
+        bucket.visits = bucket.visits.saturating_add(ONE);
+    }
+
     /// A stream has ended that had `blocks`, at least one.
     pub fn saw(&mut self, blocks: u32) {
         if self.total >= MOST {
             self.total = 0;
             for bucket in self.buckets.iter_mut() {
                 bucket.streams /= 2;
+                bucket.visits /= 2;
                 self.total += bucket.streams;
                 if bucket.newest > 0 {
                     bucket.longest = core::mem::take(&mut bucket.newest);
@@ -109,9 +120,34 @@ impl Lengths {
 
     /// The odds that a stream that was read up to `from` goes beyond `to`; `None` if too few are
     /// known.
+    ///
+    /// A stream ends where a read ends. So these are the odds that it goes on after a read that
+    /// ended at such a length, times the odds of those that do.
     pub fn reach(&self, from: u32, to: u32) -> Option<Odds> {
         let of = self.beyond(from.saturating_sub(1));
-        (of >= FEW).then(|| Odds { times: self.beyond(to), of })
+        if of < FEW {
+            return None;
+        }
+        let (beyond, further) = (self.beyond(to), self.beyond(from));
+        let Some(on) = self.goes_on(from).filter(|_| further > 0) else {
+            return Some(Odds { times: beyond, of });
+        };
+        let times = u64::from(beyond) * u64::from(on.times) / u64::from(on.of);
+        Some(Odds { times: times as u32, of: further })
+    }
+
+    /// The odds that a stream goes on after a read that ended at such a length, or, where too few
+    /// did, at the next shorter ones. `None` if all are too few.
+    pub fn goes_on(&self, from: u32) -> Option<Odds> {
+        let (mut visits, mut ended) = (0_u32, 0);
+        for bucket in self.buckets[..=bucket(from)].iter().rev() {
+            visits = visits.saturating_add(bucket.visits);
+            ended += bucket.streams;
+            if visits >= ENOUGH {
+                return Some(Odds { times: visits.saturating_sub(ended), of: visits });
+            }
+        }
+        None
     }
 
     /// The block up to which to fetch a stream that goes beyond `from`, of a file of `blocks`.

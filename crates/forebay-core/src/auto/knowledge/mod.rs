@@ -137,6 +137,16 @@ impl Knowledge {
         self.tell(whose, |habits| habits.had(blocks));
     }
 
+    /// A read has brought a stream to `blocks`, beyond its first read.
+    pub fn came_to(&mut self, whose: Whose, blocks: u32) {
+        if let Some(device) = self.devices.get_mut(whose.device.index()) {
+            device.came_to(blocks);
+        }
+        if let Some(known) = self.contexts.get_mut(&whose.context.0) {
+            known.habits.came_to(blocks);
+        }
+    }
+
     /// A stream is over that had one read.
     pub fn went_nowhere(&mut self, whose: Whose) {
         self.tell(whose, Habits::went_nowhere);

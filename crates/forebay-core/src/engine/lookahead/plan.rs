@@ -91,7 +91,6 @@ impl Lookahead {
             interrupted: if device.seeks() { device.company.interrupted() } else { ALWAYS },
             share: ahead.share,
             longest_piece: ahead.longest_piece,
-            gaps_are_left_out: entry.gaps.are_left_out(),
             is_random: entry.is_random(),
             blocks: entry.blocks,
             idle: device.cost.channels.max(1).saturating_sub(device.under_way),
@@ -170,13 +169,6 @@ impl Lookahead {
             length: &length,
         };
         self.prefetcher.elsewhere(&visit, next);
-    }
-
-    /// If `block` of a stream lies in a gap that nobody reads: where the next step begins. `free`
-    /// is how many frames are.
-    pub(in crate::engine) fn gap_at(&self, id: StreamId, block: u32, free: u32, storage: &Storage) -> Option<u32> {
-        let stream = self.streams.get(id).filter(|_| self.needs.gaps)?;
-        self.prefetcher.gap_at(stream, storage.file(stream.file)?, free, block)
     }
 
     /// A block's part of a switch, were it missed by a read of so many, in the time of a block:

@@ -3,12 +3,12 @@
 
 use super::Memory;
 use crate::engine::storage::Storage;
-use crate::frames::{Slot, flag};
+use crate::frames::Slot;
 use crate::index::Index;
 use crate::inflight::Fetch;
 use crate::replacement::{Class, OUTSIDE, Replacement};
 use crate::seams::{Limits, Sharers, Wait};
-use crate::types::{BlockKey, DeviceId, Instant, StreamId};
+use crate::types::{BlockKey, DeviceId, Instant};
 
 /// Where a frame comes from.
 #[derive(Clone, Copy, Debug)]
@@ -136,16 +136,6 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         self.directory.frames.set_count(slot, 0);
         self.segments.give_up(&mut self.directory, partition, slot, class);
         self.takes_part(partition);
-    }
-
-    /// A block that was fetched because it lies between two wanted blocks goes to the replacement
-    /// policy, as a block that no stream has ahead.
-    pub(in crate::engine) fn passes_over(&mut self, slot: Slot, storage: &Storage) {
-        let frames = &mut self.directory.frames;
-        frames.set_owner(slot, StreamId::NONE);
-        frames.clear(slot, flag::ABSENT);
-        frames.set(slot, flag::PREFETCHED);
-        self.give_up(slot, storage);
     }
 
     /// A partition has a frame from now on, in the class that its policy chose when the block was
