@@ -207,9 +207,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.told.looks(self.now);
         self.spend();
         let sharers = self.lookahead.sharers(&self.memory, &self.storage);
-        // Lists have the room of the prefetch cache, and half of their own frames.
+        // Lists have the room of the prefetch cache, and most of their own frames.
         let room = self.memory.ahead(sharers).room.saturating_sub(self.memory.unread_pages());
-        let room = room.max(self.memory.lists_have() / 2).max(self.memory.size() / 8);
+        let room = room.max(self.memory.lists_have() / 4 * 3).max(self.memory.size() / 8);
         let mut busy: Vec<ToldId> = Vec::new();
         while let Some(wanted) = self.told.next(&busy) {
             let extent = wanted.extent();

@@ -371,8 +371,11 @@ impl Told {
     /// do not come sooner for being many.
     pub(super) fn at_once(&self, device: &Device, worth_a_switch: u32) -> u32 {
         let (channels, piece) = (device.cost.channels.max(1), self.piece.max(1));
-        let each = if device.seeks() { 1 } else { worth_a_switch.saturating_add(piece) / piece };
-        channels.saturating_mul(each.max(1)).min(channels.max(MOST_REQUESTS))
+        if device.seeks() {
+            return channels;
+        }
+        let busy = u64::from(channels) * (u64::from(worth_a_switch) + u64::from(piece)) / u64::from(piece);
+        u32::try_from(busy).unwrap_or(u32::MAX).min(channels.max(MOST_REQUESTS))
     }
 
     /// Enough blocks ahead for a device with so many requests under way: what comes with these, and
