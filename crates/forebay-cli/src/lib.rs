@@ -12,6 +12,7 @@ pub mod embedded;
 mod failure;
 mod heap;
 mod journal;
+mod listen;
 mod options;
 mod output;
 mod period;

@@ -46,6 +46,6 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Device(device) => self::device::run(&device),
         Command::Disk(disk) => self::disk::run(&disk),
         Command::Repro(repro) => self::repro::run(&repro),
-        Command::Reference => reference::run(),
+        Command::Reference { page } => reference::run(page),
     }
 }
