@@ -188,12 +188,7 @@ impl Control {
 }
 
 impl Running {
-    fn start(
-        tree: Arc<Tree>,
-        at: &At,
-        content: Content,
-        mut options: Options,
-    ) -> Result<(Running, At), StartError> {
+    fn start(tree: Arc<Tree>, at: &At, content: Content, mut options: Options) -> Result<(Running, At), StartError> {
         if let At::Socket(_) = at {
             (options.token, options.tls) = (None, None);
         }

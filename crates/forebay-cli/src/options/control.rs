@@ -54,9 +54,10 @@ impl FromStr for ControlAt {
             _ if text == "off" => Ok(ControlAt::Off),
             Some(path) if !path.is_empty() => Ok(ControlAt::Unix(path.into())),
             Some(_) => Err("unix: needs the path of a socket, as in unix:/run/forebay.sock".to_owned()),
-            None => text.parse().map(ControlAt::Address).map_err(|_| {
-                "give unix:PATH, an address with a port as in 127.0.0.1:9100, or off".to_owned()
-            }),
+            None => text
+                .parse()
+                .map(ControlAt::Address)
+                .map_err(|_| "give unix:PATH, an address with a port as in 127.0.0.1:9100, or off".to_owned()),
         }
     }
 }

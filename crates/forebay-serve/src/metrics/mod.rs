@@ -94,7 +94,8 @@ impl Row {
         if self.labels.is_empty() {
             return self.encode_figure(value.figure, metric);
         }
-        let labels: Vec<(&str, &str)> = self.labels.iter().copied().zip(value.labels.iter().map(String::as_str)).collect();
+        let labels: Vec<(&str, &str)> =
+            self.labels.iter().copied().zip(value.labels.iter().map(String::as_str)).collect();
         let mut labelled = metric.encode_family(&labels)?;
         self.encode_figure(value.figure, &mut labelled)
     }

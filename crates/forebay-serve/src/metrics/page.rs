@@ -12,7 +12,7 @@ at its port, behind its token.
 
 ```sh
 curl --unix-socket $XDG_RUNTIME_DIR/forebay/PID.sock http://m/metrics   # a mount, by default
-forebay mount --control 127.0.0.1:9100 s3://bucket /mnt/data            # http://127.0.0.1:9100/metrics
+forebay mount --control 127.0.0.1:9100 s3://bucket /mnt/data   # http://127.0.0.1:9100/metrics
 forebay serve s3://bucket                        # http://127.0.0.1:7680/.well-known/forebay/metrics
 ```
 

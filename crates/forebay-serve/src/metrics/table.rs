@@ -71,9 +71,10 @@ impl Seen {
 
     /// A value for each device that has it.
     fn of_devices<T: Into<Figure>>(&self, of: impl Fn(&Device) -> Option<T>) -> Vec<Value> {
-        let values = self.devices.iter().filter_map(|device| {
-            Some(Value { labels: vec![device.label.clone()], figure: of(device)?.into() })
-        });
+        let values = self
+            .devices
+            .iter()
+            .filter_map(|device| Some(Value { labels: vec![device.label.clone()], figure: of(device)?.into() }));
         values.collect()
     }
 

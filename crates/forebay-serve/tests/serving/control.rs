@@ -170,15 +170,24 @@ fn metrics_are_the_engines_counters() {
         assert_eq!(samples[name], device[counter].as_f64().unwrap(), "{name}");
     }
     let reasons = |name: &str| {
-        ["demand", "prefetch", "hint"].iter().map(|reason| samples[&*format!("{name}{{device=\"a\",reason=\"{reason}\"}}")]).sum::<f64>()
+        ["demand", "prefetch", "hint"]
+            .iter()
+            .map(|reason| samples[&*format!("{name}{{device=\"a\",reason=\"{reason}\"}}")])
+            .sum::<f64>()
     };
     assert_eq!(reasons("forebay_source_requests_total"), device["fetches"].as_f64().unwrap());
     assert_eq!(reasons("forebay_source_read_bytes_total"), 100.0 * 4096.0);
-    assert_eq!(samples["forebay_source_request_duration_seconds_count{device=\"a\"}"], device["fetches"].as_f64().unwrap());
+    assert_eq!(
+        samples["forebay_source_request_duration_seconds_count{device=\"a\"}"],
+        device["fetches"].as_f64().unwrap()
+    );
     assert_eq!(samples["forebay_read_bytes_total"], 200.0 * 4096.0);
     let waits = samples["forebay_read_duration_seconds_count"];
     assert!(waits >= 1.0, "the first read has waited");
-    assert_eq!((samples["forebay_open_files"], samples["forebay_cache_hits_total{device=\"b \\\"quoted\\\\\\\"\"}"]), (1.0, 0.0));
+    assert_eq!(
+        (samples["forebay_open_files"], samples["forebay_cache_hits_total{device=\"b \\\"quoted\\\\\\\"\"}"]),
+        (1.0, 0.0)
+    );
     assert!(samples["process_resident_memory_bytes"] > 1e6 && samples["process_open_fds"] > 3.0);
     assert!(samples["process_start_time_seconds"] > 1.6e9);
     for byte in 0..100 {
@@ -189,7 +198,8 @@ fn metrics_are_the_engines_counters() {
     let after = self::samples(&after);
     assert_eq!(after["forebay_read_duration_seconds_count"], waits, "hits are not timed");
     assert_eq!(after["forebay_open_files"], 0.0);
-    let open = asked(&control, "GET /metrics", "Host: localhost\r\nAccept: application/openmetrics-text; version=1.0.0\r\n");
+    let open =
+        asked(&control, "GET /metrics", "Host: localhost\r\nAccept: application/openmetrics-text; version=1.0.0\r\n");
     assert!(open.header("content-type").unwrap().starts_with("application/openmetrics-text; version=1.0.0"));
     assert!(open.text().ends_with("# EOF\n"), "{}", open.text());
     accepted(&need!("promtool"), &text);
