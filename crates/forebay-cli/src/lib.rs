@@ -22,6 +22,7 @@ mod reading;
 mod reference;
 mod report;
 mod size;
+mod socket;
 mod storage;
 mod table;
 mod traces;

@@ -27,6 +27,7 @@ mod shown;
 pub(crate) mod sim;
 mod stores;
 mod stripe;
+mod top;
 mod trace;
 mod warm;
 
@@ -47,6 +48,7 @@ pub(crate) use shown::Shown;
 pub(crate) use sim::Sim;
 pub(crate) use stores::{Settings, Stores, labels};
 pub(crate) use stripe::Stripe;
+pub(crate) use top::Top;
 pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
 pub(crate) use warm::Warm;
 
@@ -104,6 +106,11 @@ pub(crate) enum Command {
     /// These are hits, misses, prefetched blocks that were used, late or wasted, and the division
     /// of memory. Example: `forebay stats /mnt/data --watch`
     Stats(Stats),
+    /// Show all mounts live: throughput, devices, and streams with their reasons
+    ///
+    /// Arrow keys go from mount to mount, q ends. Example: `forebay top` or `forebay top --json
+    /// /mnt/data`
+    Top(Top),
     /// Read files through a mount before they are needed, or tell it their order
     ///
     /// A mount that knows the order fetches each file shortly before it is read. Example: `forebay

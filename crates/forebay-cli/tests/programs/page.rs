@@ -64,6 +64,8 @@ fn look(browser: &mut Browser, name: &str) {
             let scheme = if dark { "dark" } else { "light" };
             browser.picture(&Path::new(&folder).join(format!("{name}-{width}-{scheme}.png"))).expect("a picture");
         }
+        let pale = browser.pale().expect("asked");
+        assert!(pale.is_empty(), "{name} at {width}, dark {dark}: {pale:?}");
         let complaints = browser.complaints().expect("asked");
         assert!(complaints.is_empty(), "{name} at {width}, dark {dark}: {complaints:?}");
     }
@@ -146,7 +148,8 @@ fn a_browser_shows_what_a_mount_does() {
     std::thread::scope(|scope| {
         let _stops = SetWhenDropped(&stop);
         let folders = ["here", "near", "<u>far"].map(|name| mount.path().join(name));
-        scope.spawn(|| read_on(&folders.clone(), 9, &stop));
+        let stop = &stop;
+        scope.spawn(move || read_on(&folders, 9, stop));
         browser
             .until("samples.length >= 12 && document.querySelectorAll('#partitions tr').length === 3")
             .expect("three");

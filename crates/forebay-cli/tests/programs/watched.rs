@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use forebay_testkit::process::Running;
 use forebay_testkit::prometheus::Prometheus;
@@ -15,6 +16,9 @@ use serde_json::Value;
 use crate::{Mount, SetWhenDropped, eventually, forebay, text};
 
 const SECRET: &str = "0123456789abcdef";
+
+/// Files of a source, 2 MiB each.
+const FILES: u64 = 24;
 
 fn contrib(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib").join(path).canonicalize().expect("it is there")
@@ -68,9 +72,9 @@ fn prometheus_scrapes_and_every_panel_has_data() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    for (source, count) in [("hot", 8), ("cold", 40)] {
+    for source in ["hot", "cold"] {
         fs::create_dir(folder.path().join(source)).expect("a folder");
-        for number in 0..count {
+        for number in 0..FILES {
             fs::write(folder.path().join(source).join(number.to_string()), vec![7; 2 << 20]).expect("written");
         }
     }
@@ -125,22 +129,22 @@ fn free() -> std::io::Result<String> {
     Ok(listener.local_addr()?.to_string())
 }
 
-/// Reads all files, again and again: more than memory holds.
+/// Reads all files, again and again: more than memory holds, in an order that no policy foresees.
 fn read_on(folder: &Path, stop: &AtomicBool) {
     let mut buffer = vec![0; 64 << 10];
-    while !stop.load(Ordering::SeqCst) {
-        for number in 0..40 {
-            for source in ["hot", "cold"] {
-                let Ok(file) = fs::File::open(folder.join(source).join((number % 40).to_string())) else { continue };
-                for piece in 0..32 {
-                    file.read_exact_at(&mut buffer, piece << 16).expect("readable");
-                    if stop.load(Ordering::SeqCst) {
-                        return;
-                    }
-                }
+    for nth in 0_u64.. {
+        for source in ["hot", "cold"] {
+            let file = nth.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+            let file = fs::File::open(folder.join(source).join((file % FILES).to_string())).expect("there");
+            for piece in 0..8 {
+                let place = nth.wrapping_mul(0xd1b5_4a32_d192_ed03).wrapping_add(piece * 11) % 32;
+                file.read_exact_at(&mut buffer, place << 16).expect("readable");
             }
-            // Others use this machine, too.
-            std::thread::sleep(std::time::Duration::from_millis(5));
         }
+        if stop.load(Ordering::SeqCst) {
+            return;
+        }
+        // Others use this machine, too.
+        std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -107,7 +107,7 @@ impl Row {
             (_, Figure::Whole(value)) => metric.encode_gauge(&value),
             (_, Figure::Real(value)) => metric.encode_gauge(&value),
             (_, Figure::Histogram(seen)) => {
-                let bounds = BOUNDS.iter().map(|&bound| bound as f64 / 1e9).chain([f64::MAX]);
+                let bounds = BOUNDS.iter().map(|&bound| bound as f64 / 1e9).chain([f64::INFINITY]);
                 let buckets: Vec<(f64, u64)> = bounds.zip(seen.counts).collect();
                 metric.encode_histogram::<NoLabelSet>(seen.sum as f64 / 1e9, seen.count(), &buckets, None)
             }

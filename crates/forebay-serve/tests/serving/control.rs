@@ -202,6 +202,11 @@ fn metrics_are_the_engines_counters() {
         asked(&control, "GET /metrics", "Host: localhost\r\nAccept: application/openmetrics-text; version=1.0.0\r\n");
     assert!(open.header("content-type").unwrap().starts_with("application/openmetrics-text; version=1.0.0"));
     assert!(open.text().ends_with("# EOF\n"), "{}", open.text());
+    for text in [&text, &open.text()] {
+        let buckets = text.lines().filter(|line| line.starts_with("forebay_read_duration_seconds_bucket{le=\""));
+        let bounds: Vec<&str> = buckets.filter_map(|line| line.split('"').nth(1)).collect();
+        assert_eq!((bounds.len(), bounds[0], *bounds.last().unwrap()), (18, "0.0001", "+Inf"), "{bounds:?}");
+    }
     accepted(&need!("promtool"), &text);
 }
 

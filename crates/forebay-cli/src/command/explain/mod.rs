@@ -2,7 +2,7 @@
 //! simulated up to a moment.
 
 mod tables;
-mod words;
+pub(super) mod words;
 
 use std::path::Path;
 
