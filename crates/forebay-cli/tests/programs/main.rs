@@ -26,6 +26,7 @@ mod start;
 mod striped;
 mod told;
 mod tools;
+mod top;
 mod watched;
 
 use std::ffi::OsStr;

@@ -96,14 +96,6 @@ fn a_browser_shows_what_a_mount_does() {
     );
     look(&mut browser, "idle");
 
-    let rebound = format!("http://rebound.example:{}/", address(&mount).rsplit_once(':').expect("a port").1);
-    browser.open(&rebound).expect("it answers");
-    let refused = browser.value("document.body.innerText").expect("text");
-    assert!(refused.as_str().is_some_and(|text| text.contains("ask by an address")), "{refused}");
-    // The browser has complained of the refusal.
-    browser.complaints().expect("asked");
-    browser.open(&format!("http://{}/", address(&mount))).expect("it answers");
-
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let _stops = SetWhenDropped(&stop);
@@ -158,4 +150,9 @@ fn a_browser_shows_what_a_mount_does() {
             "[document.querySelector('#devices').innerText.includes('<u>far'), document.querySelectorAll('u').length]";
         assert_eq!(browser.value(names).expect("names"), serde_json::json!([true, 0]), "names are text");
     });
+
+    let rebound = format!("http://rebound.example:{}/", address(&mount).rsplit_once(':').expect("a port").1);
+    browser.open(&rebound).expect("it answers");
+    let refused = browser.value("document.body.innerText").expect("text");
+    assert!(refused.as_str().is_some_and(|text| text.contains("ask by an address")), "{refused}");
 }

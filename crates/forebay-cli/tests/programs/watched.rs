@@ -123,6 +123,43 @@ fn prometheus_scrapes_and_every_panel_has_data() {
     eventually("the counts are the mount's", || prometheus.values(hits).expect("a value") == [counted as f64]);
 }
 
+/// One socket and one address at most, and no address for everybody.
+#[test]
+fn a_mount_listens_where_it_is_told_to() {
+    if !mounts::possible() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("source")).expect("a folder");
+    let source = folder.path().join("source");
+    let socket = folder.path().join("socket");
+    let both = format!("unix:{},127.0.0.1:0", text(&socket));
+    let mount = Mount::start(&[text(&source), "--memory", "32MiB", "--control", &both]);
+    let asked = |args: &[&str], url: &str| {
+        let curl = Command::new("curl").args(["--silent", "--fail"]).args(args).arg(url).output().expect("curl starts");
+        String::from_utf8(curl.stdout).expect("text")
+    };
+    let metric = "forebay_build_info{";
+    assert!(asked(&["--unix-socket", text(&socket)], "http://m/metrics").contains(metric));
+    assert!(asked(&[], &format!("http://{}/metrics", address(&mount))).contains(metric));
+    let point = forebay_testkit::mounts::MountPoint::new().expect("a folder");
+    for (control, said) in [
+        ("0.0.0.0:0", "a token is needed"),
+        ("off,127.0.0.1:0", "stands alone"),
+        ("127.0.0.1:0,[::1]:0", "one socket and one address"),
+        ("localhost", "an address with a port"),
+        (text(&source), "unix:PATH"),
+        (&format!("unix:{}", text(&source)), "is no socket"),
+        (&format!("unix:{}", text(&socket)), "another mount listens there"),
+    ] {
+        let args = ["mount", text(&source), text(point.path()), "--memory", "32MiB", "--control", control];
+        let refused = forebay(&args).output().expect("the command starts");
+        let words = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && words.contains(said), "{control}: {words}");
+        assert!(!mounts::is_mounted(point.path()), "{control}");
+    }
+}
+
 /// An address whose port was free a moment ago.
 fn free() -> std::io::Result<String> {
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;

@@ -238,7 +238,7 @@ fn stream_table(frame: &mut Frame<'_>, area: Rect, said: &Said) {
     if busy.is_empty() {
         return frame.render_widget(Line::from("no stream was read within 5 s").dim(), area);
     }
-    let name = if wide { 50 } else { 24 };
+    let name = if wide { 40 } else { 24 };
     let columns = [
         column("file", name, true),
         column("device", 16, wide),
