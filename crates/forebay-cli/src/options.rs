@@ -282,7 +282,7 @@ pub(crate) struct Profile {
 /// `forebay stats`
 #[derive(Debug, Args)]
 pub(crate) struct Stats {
-    /// The folder that the mount is at
+    /// The folder that the mount is at, or its control socket
     #[arg(value_name = "MOUNTPOINT")]
     pub(crate) mountpoint: PathBuf,
 

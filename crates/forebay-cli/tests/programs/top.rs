@@ -159,6 +159,10 @@ fn a_socket_is_as_good_as_a_mount() {
     let json = forebay(&["top", "--json", "--count", "1", text(&socket)]).output().expect("the command starts");
     let line: Value = serde_json::from_slice(&json.stdout).expect("JSON");
     assert_eq!((&line["policy"], &line["mount"]), (&"auto".into(), &text(&socket).into()));
+    for command in ["stats", "explain"] {
+        let shown = forebay(&[command, text(&socket)]).output().expect("the command starts");
+        assert!(String::from_utf8_lossy(&shown.stdout).starts_with("auto, "), "{command}: {shown:?}");
+    }
     // It is a mount that is seen, so its socket is not another.
     let mut all = forebay(&["top"]);
     let all = all.env("XDG_RUNTIME_DIR", runtime.path()).output().expect("the command starts");

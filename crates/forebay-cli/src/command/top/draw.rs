@@ -32,7 +32,7 @@ pub(super) struct View<'a> {
 /// The streams that are being read, the busiest first.
 pub(super) fn busiest(explained: &Explained) -> Vec<&Named<Stream>> {
     let mut busy: Vec<_> = explained.streams.iter().filter(|stream| stream.of.idle < IDLE).collect();
-    busy.sort_by_key(|stream| std::cmp::Reverse(stream.of.rate));
+    busy.sort_by_key(|stream| (std::cmp::Reverse(stream.of.rate), stream.of.idle));
     busy
 }
 
@@ -67,7 +67,7 @@ fn names<'a>(view: &'a View<'_>, width: u16) -> Tabs<'a> {
         .mounts
         .iter()
         .map(|history| {
-            let name = history.mount.to_string();
+            let name = history.mount.display().to_string();
             match history.gone {
                 Some(_) => Line::from(vec![name.into(), " gone".red()]),
                 None => Line::from(name),

@@ -1,12 +1,13 @@
 //! A mount over the last two minutes: what it said, and what follows from two sayings.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use forebay_live::stats::{Counts, Stats};
 use serde::Serialize;
 
-use super::mounts::{Mount, Said};
+use super::mounts::Said;
 
 /// Sayings that are kept.
 const KEPT: usize = 121;
@@ -14,7 +15,8 @@ const KEPT: usize = 121;
 /// A mount, and what it said lately.
 #[derive(Debug)]
 pub(super) struct History {
-    pub(super) mount: Mount,
+    /// Its mount point, or its control socket.
+    pub(super) mount: PathBuf,
     /// When, and what, the latest last.
     pub(super) said: VecDeque<(Instant, Said)>,
     /// Since when it does not answer, and why.
@@ -37,7 +39,7 @@ pub(super) struct Rates {
 }
 
 impl History {
-    pub(super) fn new(mount: Mount) -> History {
+    pub(super) fn new(mount: PathBuf) -> History {
         History { mount, said: VecDeque::new(), gone: None }
     }
 

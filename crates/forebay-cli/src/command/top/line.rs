@@ -28,7 +28,7 @@ struct Device<'a> {
 /// The latest figure. Rates are null before the second.
 pub(super) fn of(history: &History) -> Value {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-    let mount = history.mount.to_string();
+    let mount = history.mount.display().to_string();
     let (Some(said), None) = (history.last(), &history.gone) else {
         let why = history.gone.as_ref().map(|(_, why)| why);
         return json!({ "time": seconds, "mount": mount, "gone": why });

@@ -9,6 +9,7 @@ mod line;
 mod mounts;
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -24,7 +25,7 @@ use crate::options::Top;
 use crate::output;
 use draw::{View, draw};
 use history::History;
-use mounts::{Mount, Said};
+use mounts::Said;
 
 /// How often new mounts are looked for.
 const FIND: Duration = Duration::from_secs(2);
@@ -38,9 +39,9 @@ const PRINTED: (u16, u16) = (100, 60);
 /// What the threads say.
 enum Word {
     /// A mount is there.
-    Here(Mount),
+    Here(PathBuf),
     /// It answers, or not.
-    Said(Mount, Result<Box<Said>, String>),
+    Said(PathBuf, Result<Box<Said>, String>),
 }
 
 /// Shows the mounts.
@@ -57,9 +58,8 @@ pub(crate) fn run(options: &Top) -> Result<(), Failure> {
 /// Tells the mounts that are named, or looks for all of them again and again.
 fn find(options: &Top, told: &Sender<Word>) -> Result<(), Failure> {
     if !options.mounts.is_empty() {
-        let mounts = options.mounts.iter().map(|path| Mount::named(path));
         // The receiver is there.
-        mounts.for_each(|mount| drop(told.send(Word::Here(mount))));
+        options.mounts.iter().for_each(|mount| drop(told.send(Word::Here(mount.clone()))));
         return Ok(());
     }
     let table = |error| Failure::run(format!("cannot read the table of mounts: {error}"));
@@ -68,7 +68,7 @@ fn find(options: &Top, told: &Sender<Word>) -> Result<(), Failure> {
     }
     let told = told.clone();
     let search = move || {
-        while let Ok(mounts) = Mount::all() {
+        while let Ok(mounts) = mounts::all() {
             if mounts.into_iter().any(|mount| told.send(Word::Here(mount)).is_err()) {
                 return;
             }
@@ -111,7 +111,7 @@ impl Watched {
     }
 
     /// Starts to ask a mount, unless it is asked.
-    fn ask(&mut self, mount: Mount) -> Result<(), Failure> {
+    fn ask(&mut self, mount: PathBuf) -> Result<(), Failure> {
         if self.mounts.iter().any(|history| history.mount == mount) {
             return Ok(());
         }
@@ -119,7 +119,7 @@ impl Watched {
         let (told, interval) = (self.told.clone(), self.interval);
         spawn("forebay-ask", move || {
             loop {
-                let said = mount.ask().map(Box::new).map_err(|failure| failure.to_string());
+                let said = mounts::ask(&mount).map(Box::new).map_err(|failure| failure.to_string());
                 if told.send(Word::Said(mount.clone(), said)).is_err() {
                     return;
                 }

@@ -7,7 +7,6 @@ use ratatui::backend::TestBackend;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::command::top::mounts::Mount;
 
 fn counts(scale: u64) -> Value {
     json!({
@@ -59,7 +58,7 @@ fn said(scale: u64) -> Said {
 }
 
 fn history(name: &str) -> History {
-    let mut history = History::new(Mount::Point(name.into()));
+    let mut history = History::new(name.into());
     let start = Instant::now();
     for second in 0..30 {
         history.take(start + Duration::from_secs(second), Ok(said(100 * (second + 1))));
@@ -112,7 +111,7 @@ fn everything_is_shown_at_both_widths() {
 
 #[test]
 fn what_is_gone_says_so() {
-    let mut mounts = [history("/mnt/data"), History::new(Mount::Point("/mnt/new".into()))];
+    let mut mounts = [history("/mnt/data"), History::new("/mnt/new".into())];
     let since = Instant::now();
     mounts[0].take(since, Err("/mnt/data: its forebay is gone".into()));
     mounts[0].take(since + Duration::from_secs(2), Err("/mnt/data: its forebay is gone".into()));
