@@ -184,8 +184,8 @@ impl Browser {
         std::fs::write(path, bytes)
     }
 
-    /// Texts of the page that are hard to read: with less contrast than WCAG 2.1 asks for, 4.5 to 1,
-    /// or 3 to 1 if they are large.
+    /// Texts of the page that are hard to read: with less contrast than WCAG 2.1 asks for, which is
+    /// 4.5 to 1, or 3 to 1 if they are large.
     pub fn pale(&mut self) -> io::Result<Vec<String>> {
         let found = self.value(PALE)?;
         Ok(found.as_array().into_iter().flatten().map(Value::to_string).collect())

@@ -83,7 +83,7 @@ fn mounted(browser: &mut Browser, args: &[&str]) -> Mount {
 
 #[test]
 fn a_browser_shows_what_a_mount_does() {
-    let (chromium, nginx) = (need!("chromium"), need!("nginx"));
+    let chromium = need!("chromium");
     if !mounts::possible() {
         return;
     }
@@ -117,7 +117,16 @@ fn a_browser_shows_what_a_mount_does() {
     std::thread::sleep(Duration::from_millis(1500));
     browser.complaints().expect("asked");
     look(&mut browser, "gone");
+}
 
+#[test]
+fn a_browser_shows_three_unequal_sources() {
+    let (chromium, nginx) = (need!("chromium"), need!("nginx"));
+    if !mounts::possible() {
+        return;
+    }
+    let mut browser = Browser::start(&chromium).expect("it starts");
+    let folder = files(12, 2 << 20);
     let far = files(12, 2 << 20);
     let origin = Nginx::start_with(
         &nginx,
@@ -150,9 +159,21 @@ fn a_browser_shows_what_a_mount_does() {
             "[document.querySelector('#devices').innerText.includes('<u>far'), document.querySelectorAll('u').length]";
         assert_eq!(browser.value(names).expect("names"), serde_json::json!([true, 0]), "names are text");
     });
+}
 
+/// A site whose name leads to this machine counts as one with the mount in the browser's eyes.
+#[test]
+fn a_rebound_name_shows_nothing() {
+    let chromium = need!("chromium");
+    if !mounts::possible() {
+        return;
+    }
+    let mut browser = Browser::start(&chromium).expect("it starts");
+    let folder = files(1, 1);
+    let mount = mounted(&mut browser, &[text(folder.path())]);
     let rebound = format!("http://rebound.example:{}/", address(&mount).rsplit_once(':').expect("a port").1);
     browser.open(&rebound).expect("it answers");
+    browser.until("document.body.innerText.length > 0").expect("it says why");
     let refused = browser.value("document.body.innerText").expect("text");
     assert!(refused.as_str().is_some_and(|text| text.contains("ask by an address")), "{refused}");
 }

@@ -32,7 +32,7 @@ scrape_configs:
 
 Names and labels are stable: a later version may add some, and changes none.
 
-## What they say
+## Meaning
 
 - **A block is 4 KiB.** The hit ratio is hits by all blocks that were read: hits, misses, joined
   blocks, and prefetched blocks that were late.
