@@ -53,7 +53,7 @@ enum Chore {
     },
     /// Says which mounts, loop devices, servers and folders tests have left behind
     CheckClean,
-    /// Writes docs/cli.md from the definitions of the options
+    /// Writes docs/cli.md and docs/metrics.md from the definitions of options and metrics
     Docs,
     /// Builds the command for those who mount, and says whether it is small enough
     ///

@@ -1,5 +1,5 @@
-//! `docs/cli.md`, which the command itself writes from the definitions of its options; a test of
-//! `forebay-cli` says when it is out of date.
+//! `docs/cli.md` and `docs/metrics.md`, which the command itself writes from the definitions of its
+//! options and metrics; a test of `forebay-cli` says when they are out of date.
 
 use std::process::Stdio;
 
@@ -8,14 +8,18 @@ use anyhow::{Context, Result, ensure};
 use crate::root;
 use crate::run::cargo;
 
-/// Asks the command for its page and writes it.
+/// Asks the command for its pages and writes them.
 pub(crate) fn write() -> Result<()> {
-    let output = cargo(&["run", "--quiet", "--package", "forebay-cli", "--", "reference"])
+    ["cli", "metrics"].into_iter().try_for_each(one)
+}
+
+fn one(name: &str) -> Result<()> {
+    let output = cargo(&["run", "--quiet", "--package", "forebay-cli", "--", "reference", name])
         .stderr(Stdio::inherit())
         .output()
         .context("cannot run cargo")?;
     ensure!(output.status.success(), "`forebay reference` failed");
-    let page = root().join("docs/cli.md");
+    let page = root().join(format!("docs/{name}.md"));
     std::fs::write(&page, output.stdout).with_context(|| format!("cannot write {}", page.display()))?;
     println!("wrote {}", page.display());
     Ok(())

@@ -1,5 +1,5 @@
 //! The programs that tests and benchmarks need beside Rust: S3 servers and mounts of them, web
-//! servers, load generators, BLAST, FUSE's mount program.
+//! servers, load generators, BLAST, FUSE's mount program, Prometheus, a browser.
 //!
 //! A program that cannot be fetched is reported and is no error here: a test that lacks a program
 //! fails in CI and is skipped elsewhere (`forebay_testkit::need!`).
@@ -15,7 +15,7 @@ use crate::{python, target};
 const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
 
 /// A program or a server's module of Debian: its name and the package that brings it.
-const DEBIAN: [(&str, &str); 14] = [
+const DEBIAN: [(&str, &str); 18] = [
     ("nginx", "nginx-light"),
     ("ngx_http_dav_ext_module.so", "libnginx-mod-http-dav-ext"),
     ("apache2", "apache2-bin"),
@@ -30,6 +30,10 @@ const DEBIAN: [(&str, &str); 14] = [
     ("strace", "strace"),
     ("blastn", "ncbi-blast+"),
     ("makeblastdb", "ncbi-blast+"),
+    ("prometheus", "prometheus"),
+    ("promtool", "prometheus"),
+    ("chromium", "chromium"),
+    ("tmux", "tmux"),
 ];
 
 /// Fetches missing programs; returns whether everything is there now.

@@ -13,6 +13,7 @@ use clap::builder::BoolishValueParser;
 use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 
 mod contexts;
+mod control;
 mod device;
 mod disk;
 mod explain;
@@ -26,12 +27,14 @@ mod shown;
 pub(crate) mod sim;
 mod stores;
 mod stripe;
+mod top;
 mod trace;
 mod warm;
 
 pub(crate) use contexts::{
     Contexts, ContextsClear, ContextsCommand, ContextsExport, ContextsShow, Exported, Kept, Told,
 };
+pub(crate) use control::{Clients, ControlAt};
 pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, DeviceList, DeviceSchedulers, DeviceShow};
 pub(crate) use disk::Disk;
 pub(crate) use explain::{At, Explain};
@@ -45,8 +48,9 @@ pub(crate) use shown::Shown;
 pub(crate) use sim::Sim;
 pub(crate) use stores::{Settings, Stores, labels};
 pub(crate) use stripe::Stripe;
+pub(crate) use top::Top;
 pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
-pub(crate) use warm::{ControlAt, Warm};
+pub(crate) use warm::Warm;
 
 use crate::config;
 use crate::failure::Failure;
@@ -102,6 +106,11 @@ pub(crate) enum Command {
     /// These are hits, misses, prefetched blocks that were used, late or wasted, and the division
     /// of memory. Example: `forebay stats /mnt/data --watch`
     Stats(Stats),
+    /// Show all mounts live: throughput, devices, and streams with their reasons
+    ///
+    /// Arrow keys go from mount to mount, q ends. Example: `forebay top` or `forebay top --json
+    /// /mnt/data`
+    Top(Top),
     /// Read files through a mount before they are needed, or tell it their order
     ///
     /// A mount that knows the order fetches each file shortly before it is read. Example: `forebay
@@ -162,9 +171,22 @@ pub(crate) enum Command {
     ///
     /// The command fails if a claim fails. Example: `forebay repro cp-depth`
     Repro(Repro),
-    /// Print docs/cli.md
+    /// Print docs/cli.md or docs/metrics.md
     #[command(hide = true)]
-    Reference,
+    Reference {
+        /// The page
+        #[arg(value_enum, default_value = "cli")]
+        page: Page,
+    },
+}
+
+/// A page that the command writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Page {
+    /// docs/cli.md
+    Cli,
+    /// docs/metrics.md
+    Metrics,
 }
 
 /// `forebay mount`
@@ -208,13 +230,19 @@ pub(crate) struct Mount {
     #[arg(long, short)]
     pub(crate) daemon: bool,
 
-    /// Where the mount is told what readers will read: unix:PATH, or off
+    /// Where the mount shows counters and takes lists: unix:PATH, an address, or off
     ///
-    /// A program or `forebay warm --order` names files in their order there (docs/told.md). Only
-    /// the user who mounts may. By default it is $XDG_RUNTIME_DIR/forebay/PID.sock; without that
-    /// variable there is none. Example: `--control unix:/run/data.sock`
-    #[arg(long, value_name = "WHERE")]
-    pub(crate) control: Option<ControlAt>,
+    /// Prometheus reads /metrics there, a browser shows /, and programs tell what they will read
+    /// (docs/metrics.md, docs/told.md). A socket is for the user who mounts; an address that other
+    /// machines can reach needs a token. Without a socket here it is
+    /// $XDG_RUNTIME_DIR/forebay/PID.sock, if that variable is set. Example: `--control
+    /// 127.0.0.1:9100` or `--control unix:/run/data.sock,127.0.0.1:9100`
+    #[arg(long, value_name = "WHERE", value_delimiter = ',')]
+    pub(crate) control: Vec<ControlAt>,
+
+    /// The clients of an address.
+    #[command(flatten)]
+    pub(crate) clients: Clients,
 
     /// Threads that answer the kernel; by default one for each processor
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=256))]
@@ -254,7 +282,7 @@ pub(crate) struct Profile {
 /// `forebay stats`
 #[derive(Debug, Args)]
 pub(crate) struct Stats {
-    /// The folder that the mount is at
+    /// The folder that the mount is at, or its control socket
     #[arg(value_name = "MOUNTPOINT")]
     pub(crate) mountpoint: PathBuf,
 

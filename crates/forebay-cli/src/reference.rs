@@ -1,10 +1,11 @@
-//! `docs/cli.md`, written from the definitions of the options. A test compares the two; `cargo
-//! xtask docs` writes the page anew.
+//! `docs/cli.md`, written from the definitions of the options, and `docs/metrics.md`, from the
+//! table of metrics. A test compares them with the files; `cargo xtask docs` writes them anew.
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
 
 use crate::failure::Failure;
+use crate::options::Page;
 use crate::{options, output};
 
 const INTRODUCTION: &str = "\
@@ -39,9 +40,12 @@ Sizes are `512MiB`, `1G`, `64k` or plain bytes (`MB` and the like are decimal, e
 `500ms`, `250us`, `2m` or `1h`. Exit codes: 0, done; 1, it ran and failed; 2, bad input, and nothing was done.
 ";
 
-/// Prints the page.
-pub(crate) fn run() -> Result<(), Failure> {
-    output::print(&page(options::definitions()))
+/// Prints a page.
+pub(crate) fn run(which: Page) -> Result<(), Failure> {
+    output::print(&match which {
+        Page::Cli => page(options::definitions()),
+        Page::Metrics => forebay_serve::metrics::page(),
+    })
 }
 
 fn page(mut definitions: Command) -> String {

@@ -200,10 +200,13 @@ fn mistakes_in_the_configuration_name_the_file_and_what_is_known() {
 /// The page is that of the command with everything.
 #[cfg(feature = "repro")]
 #[test]
-fn the_page_of_options_is_up_to_date() {
-    let page =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md")).expect("docs/cli.md");
-    assert!(page == stdout(&run(&["reference"])), "docs/cli.md is out of date: run `cargo xtask docs`");
+fn the_pages_of_options_and_metrics_are_up_to_date() {
+    for name in ["cli", "metrics"] {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/{name}.md"));
+        let page = std::fs::read_to_string(page).expect("it is there");
+        let is = stdout(&run(&["reference", name]));
+        assert!(page == is, "docs/{name}.md is out of date: run `cargo xtask docs`");
+    }
 }
 
 /// The shortest demo: its figures mean little, but each of them is there.

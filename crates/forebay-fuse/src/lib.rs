@@ -39,3 +39,4 @@ mod table;
 mod waiting;
 
 pub use mount::{MountError, MountOptions, Mounted, Unmounter, mount, mount_disk};
+pub use table::mounts;

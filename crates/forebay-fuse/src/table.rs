@@ -32,6 +32,18 @@ pub(crate) fn has(id: u64) -> std::io::Result<bool> {
     Ok(entries(&table).any(|entry| entry.id == id))
 }
 
+/// The mount points of Forebay that this process sees, in the order in which they were mounted.
+pub fn mounts() -> std::io::Result<Vec<PathBuf>> {
+    let table = std::fs::read("/proc/self/mountinfo")?;
+    let mut points: Vec<PathBuf> = Vec::new();
+    for entry in entries(&table).filter(|entry| is_ours(&entry.kind)) {
+        if !points.contains(&entry.point) {
+            points.push(entry.point);
+        }
+    }
+    Ok(points)
+}
+
 fn entries(table: &[u8]) -> impl Iterator<Item = Entry> {
     table.split(|&byte| byte == b'\n').filter_map(entry)
 }

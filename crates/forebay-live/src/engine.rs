@@ -35,6 +35,7 @@ use parking_lot::Mutex;
 
 use crate::arena::Arena;
 use crate::budget::{Budget, TooLittleMemory};
+use crate::figures::Clocks;
 use crate::flight::FlightRecorder;
 use crate::retry::Timer;
 
@@ -102,6 +103,7 @@ pub struct Engine {
     /// The number of devices.
     devices: usize,
     timer: Timer,
+    pub(crate) clocks: Clocks,
 }
 
 /// Called with the outcome once a read is over.
@@ -112,6 +114,8 @@ struct PendingRead {
     /// Bytes to skip in the first block, and bytes wanted in all.
     skip: usize,
     len: usize,
+    /// When it came.
+    since: Instant,
     then: Then,
 }
 
@@ -155,6 +159,10 @@ struct State {
     free_reads: Vec<ReadId>,
     files: Numbered<FileEntry>,
     known: HashMap<Known, FileId>,
+    /// How many files are open.
+    open: u64,
+    /// The moment of the latest event.
+    latest: Instant,
     /// Closed files whose blocks are kept.
     closed: BTreeMap<Closed, FileId>,
     closings: u64,
@@ -196,6 +204,8 @@ impl Engine {
             free_reads: Vec::new(),
             files: Numbered::default(),
             known: HashMap::new(),
+            open: 0,
+            latest: Instant(0),
             closed: BTreeMap::new(),
             closings: 0,
             under_way: HashMap::new(),
@@ -210,6 +220,7 @@ impl Engine {
             budget,
             devices: count,
             timer: Timer::start(),
+            clocks: Clocks::new(count),
         }))
     }
 
@@ -230,6 +241,7 @@ impl Engine {
             let closed = entry.closed.take();
             entry.object.get_or_insert_with(|| Arc::clone(&object));
             let handles = entry.handles;
+            state.open += u64::from(handles == 1);
             let at = self.now();
             state.handle(Event { at, kind: EventKind::Handles { file, handles } });
             closed.and_then(|place| state.closed.remove(&place));
@@ -266,6 +278,11 @@ impl Engine {
         let at = self.now();
         state.handle(Event { at, kind });
         self.carry_out(state);
+    }
+
+    /// How many files readers have open.
+    pub(crate) fn open_files(&self) -> u64 {
+        self.state.lock().open
     }
 
     /// Whether the policy asks about handlers between their reads.
@@ -309,6 +326,7 @@ impl Engine {
         }
         let held = entry.holds > 0;
         let object = if held { None } else { entry.object.take() };
+        state.open -= 1;
         state.handle(Event { at, kind: EventKind::Close { file } });
         if !held {
             self.rests(&mut state, at, file);
@@ -340,6 +358,7 @@ fn first_number(known: Known) -> u32 {
 
 impl State {
     fn handle(&mut self, event: Event) {
+        self.latest = event.at;
         let from = self.actions.len();
         if let EventKind::Arrived { io } | EventKind::Failed { io, .. } = event.kind {
             // Not the object's last owner: the caller that brings the event still has the errand.

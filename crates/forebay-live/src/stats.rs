@@ -5,7 +5,8 @@ use forebay_core::Pattern;
 use forebay_core::demand::SCALE;
 use forebay_core::papers::amp::recency::ONE;
 use forebay_core::share::Share;
-use forebay_core::{Core, Counters, Referenced};
+use forebay_core::stream::Stream;
+use forebay_core::{Core, Counters, Instant, Referenced, StreamId};
 use forebay_source::BLOCK;
 use serde::{Deserialize, Serialize};
 
@@ -256,6 +257,26 @@ impl Stats {
     }
 }
 
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.joined += other.joined;
+        self.used += other.used;
+        self.late += other.late;
+        self.wasted += other.wasted;
+        self.thrashed += other.thrashed;
+        self.called_off += other.called_off;
+        self.hinted += other.hinted;
+        self.hints_used += other.hints_used;
+        self.hints_wasted += other.hints_wasted;
+        self.fetched_bytes += other.fetched_bytes;
+        self.prefetched_bytes += other.prefetched_bytes;
+        self.fetches += other.fetches;
+        self.errors += other.errors;
+    }
+}
+
 impl From<Counters> for Counts {
     fn from(counters: Counters) -> Counts {
         let block = BLOCK as u64;
@@ -283,57 +304,71 @@ impl Engine {
     /// A snapshot. `names` are the devices' names, in order.
     pub fn stats(&self, names: &[String]) -> Stats {
         self.with_core(|policy, memory_bytes, now, core| {
-            let (frames, frames_free) = core.frames();
             let mut streams: Vec<_> = core.streams().iter().collect();
             streams.sort_by_key(|(_, stream)| std::cmp::Reverse(stream.last));
+            let listed = streams.into_iter().take(LISTED);
             Stats {
-                policy,
-                referenced: self.referenced(),
-                memory_bytes,
-                bookkeeping_bytes: core.footprint() as u64,
-                block_bytes: BLOCK as u64,
-                frames: frames.into(),
-                frames_free: frames_free.into(),
-                counts: core.counters().into(),
-                active_streams: core.streams().active().into(),
-                prefetch_cache: core.prefetch_cache().map(|cache| PrefetchCacheStats {
-                    unread: cache.unread.into(),
-                    under_way: core.reclaimer().map_or(0, |reclaimer| reclaimer.under_way()).into(),
-                    ceiling: cache.ceiling.into(),
-                    unit: cache.unit.into(),
-                    thrashed: core.counters().thrashed,
-                }),
-                epochs: core.divider().map(|divider| divider.epochs()),
-                context_count: core.contexts().map(|callers| callers.learnt().len() as u64),
                 contexts: core.contexts().map(|callers| most_accessed(callers.learnt())).unwrap_or_default(),
-                device_count: core.devices().len() as u64,
-                devices: devices(core, names),
-                streams: streams
-                    .into_iter()
-                    .take(LISTED)
-                    .map(|(id, stream)| StreamStats {
-                        file: stream.file.0,
-                        path: String::new(),
-                        device: stream.device.0,
-                        handler: stream.handler.0,
-                        position: u64::from(stream.next) * BLOCK as u64,
-                        depth_blocks: stream.piece,
-                        ahead_blocks: stream.remaining(),
-                        rate_bytes: match core.streams().demands() {
-                            Some(demands) => bytes(demands.of(id).rate),
-                            None => core.streams().rate(id, now).saturating_mul(BLOCK as u64),
-                        },
-                        deviation_bytes: core.streams().demands().map(|demands| bytes(demands.of(id).deviation)),
-                        distance_blocks: (stream.distance > 0).then_some(stream.distance),
-                        feedback: {
-                            let seen = stream.feedback;
-                            [seen.used, seen.late, seen.wasted, seen.thrashed]
-                        },
-                        idle_ms: now.since(stream.last) / 1_000_000,
-                    })
-                    .collect(),
+                streams: listed.map(|(id, stream)| stream_stats(core, now, id, stream)).collect(),
+                ..self.totals_of(core, policy, memory_bytes, names)
             }
         })
+    }
+
+    /// A snapshot without streams and contexts, which are many.
+    pub(crate) fn totals(&self, names: &[String]) -> Stats {
+        self.with_core(|policy, memory_bytes, _, core| self.totals_of(core, policy, memory_bytes, names))
+    }
+
+    fn totals_of(&self, core: &dyn Core, policy: String, memory_bytes: u64, names: &[String]) -> Stats {
+        let (frames, frames_free) = core.frames();
+        Stats {
+            policy,
+            referenced: self.referenced(),
+            memory_bytes,
+            bookkeeping_bytes: core.footprint() as u64,
+            block_bytes: BLOCK as u64,
+            frames: frames.into(),
+            frames_free: frames_free.into(),
+            counts: core.counters().into(),
+            active_streams: core.streams().active().into(),
+            prefetch_cache: core.prefetch_cache().map(|cache| PrefetchCacheStats {
+                unread: cache.unread.into(),
+                under_way: core.reclaimer().map_or(0, |reclaimer| reclaimer.under_way()).into(),
+                ceiling: cache.ceiling.into(),
+                unit: cache.unit.into(),
+                thrashed: core.counters().thrashed,
+            }),
+            epochs: core.divider().map(|divider| divider.epochs()),
+            context_count: core.contexts().map(|callers| callers.learnt().len() as u64),
+            contexts: Vec::new(),
+            device_count: core.devices().len() as u64,
+            devices: devices(core, names),
+            streams: Vec::new(),
+        }
+    }
+}
+
+fn stream_stats(core: &dyn Core, now: Instant, id: StreamId, stream: &Stream) -> StreamStats {
+    StreamStats {
+        file: stream.file.0,
+        path: String::new(),
+        device: stream.device.0,
+        handler: stream.handler.0,
+        position: u64::from(stream.next) * BLOCK as u64,
+        depth_blocks: stream.piece,
+        ahead_blocks: stream.remaining(),
+        rate_bytes: match core.streams().demands() {
+            Some(demands) => bytes(demands.of(id).rate),
+            None => core.streams().rate(id, now).saturating_mul(BLOCK as u64),
+        },
+        deviation_bytes: core.streams().demands().map(|demands| bytes(demands.of(id).deviation)),
+        distance_blocks: (stream.distance > 0).then_some(stream.distance),
+        feedback: {
+            let seen = stream.feedback;
+            [seen.used, seen.late, seen.wasted, seen.thrashed]
+        },
+        idle_ms: now.since(stream.last) / 1_000_000,
     }
 }
 

@@ -17,26 +17,27 @@ use hyper::header::{
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 
+use crate::at::At;
 use crate::body::{Body, FileBody, Reader, Segment};
 use crate::buffers::Buffers;
 use crate::conditions::{Verdict, range, verdict};
 use crate::files::{Files, Opened, Shown};
-use crate::hint::HINT;
 use crate::labels;
 use crate::listing::{How, Walk, blocking};
 use crate::propfind::{self, Depth};
 use crate::ranges::Wanted;
 use crate::refusal::{METHODS, Refusal};
+use crate::routes::Route;
+use crate::server::{Content, Serves};
 use crate::target::{Target, escape};
 use crate::token::Token;
-use crate::{hint, index, media, multipart};
+use crate::watch::Watch;
+use crate::{guard, index, media, multipart};
 use forebay_live::site::{Folder, Found, Site};
+use forebay_live::tree::Tree;
 
 /// The answer to a request.
 pub(crate) type Answer = Response<Body>;
-
-/// The address of the counters ([`Tree::stats`](forebay_live::tree::Tree::stats)), as JSON.
-pub const STATS: &str = "/.well-known/forebay/stats";
 
 /// The longest body of a `PROPFIND`; it is read and ignored.
 const PROPERTIES: u64 = 16 << 10;
@@ -46,24 +47,33 @@ const OPENS: usize = 3;
 
 /// Answers requests.
 pub(crate) struct Service {
+    content: Content,
+    watch: Watch,
     site: Site,
     files: Files,
     labels: Labels,
     token: Option<Token>,
+    /// Whether clients that show no token must name us by an address or as localhost.
+    names: bool,
     buffers: Arc<Buffers>,
     started: SystemTime,
 }
 
 impl Service {
-    pub(crate) fn new(
-        site: Site,
-        ttl: std::time::Duration,
-        labels: Labels,
-        token: Option<Token>,
-        buffers: Arc<Buffers>,
-    ) -> Service {
-        let files = Files::new(site.clone(), ttl);
-        Service { site, files, labels, token, buffers, started: SystemTime::now() }
+    pub(crate) fn new(tree: Arc<Tree>, serves: Serves<'_>, buffers: Arc<Buffers>) -> Service {
+        let Serves { content, at, options } = serves;
+        let site = Site::new(Arc::clone(&tree));
+        Service {
+            content,
+            watch: Watch::new(tree, options.metrics_paths),
+            files: Files::new(site.clone(), options.ttl),
+            site,
+            labels: options.labels,
+            token: options.token.clone(),
+            names: options.token.is_none() && matches!(at, At::Address(_)),
+            buffers,
+            started: SystemTime::now(),
+        }
     }
 
     /// Closes files that were not asked for lately.
@@ -95,18 +105,18 @@ impl Service {
         }
         let (head, body) = request.into_parts();
         let path = head.uri.path();
+        if let Some(route) = Route::of(path, self.content) {
+            guard::admit(&head, self.names)?;
+            return self.watch.answer(route, &head, body).await;
+        }
         match head.method {
             Method::GET | Method::HEAD if !body.is_end_stream() => Err(Refusal::body()),
-            Method::GET | Method::HEAD if path == STATS => self.stats().await,
-            Method::GET if path == HINT => hint::lists(Arc::clone(self.site.tree())).await,
-            // A page of another site must not have a browser tell lists.
-            Method::POST if path == HINT && head.headers.contains_key(hyper::header::ORIGIN) => Err(Refusal::method()),
-            Method::POST if path == HINT => hint::tell(Arc::clone(self.site.tree()), head.uri.query(), body).await,
+            Method::GET | Method::HEAD if self.content == Content::Control => Err(Refusal::not_found()),
             Method::GET | Method::HEAD => {
                 let reader = Reader { handler, buffers: Arc::clone(&self.buffers) };
-                let answer = self.read(path, &head.headers, reader, head.method == Method::HEAD).await?;
-                Ok(answer)
+                self.read(path, &head.headers, reader, head.method == Method::HEAD).await
             }
+            _ if self.content == Content::Control => Err(Refusal::method_but("GET, HEAD, POST")),
             Method::OPTIONS if !body.is_end_stream() => Err(Refusal::body()),
             Method::OPTIONS => Ok(options()),
             ref method if method.as_str() == "PROPFIND" => {
@@ -115,15 +125,6 @@ impl Service {
             }
             _ => Err(Refusal::method()),
         }
-    }
-
-    async fn stats(self: &Arc<Self>) -> Result<Answer, Refusal> {
-        let site = self.site.clone();
-        let text = blocking(move || Ok(site.tree().stats())).await?;
-        let mut answer = Response::new(Body::text(text));
-        insert(answer.headers_mut(), CONTENT_TYPE, "application/json");
-        insert(answer.headers_mut(), CACHE_CONTROL, "no-store");
-        Ok(answer)
     }
 
     /// GET and HEAD.

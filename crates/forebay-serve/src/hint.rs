@@ -6,16 +6,13 @@ use std::sync::Arc;
 use forebay_live::told::{self, Answer as Told, Mode, Named, TellError};
 use forebay_live::tree::Tree;
 use hyper::body::{Body as HttpBody, Incoming};
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use crate::answer::Answer;
 use crate::body::Body;
 use crate::listing::blocking;
 use crate::refusal::Refusal;
-
-/// The address of told lists.
-pub const HINT: &str = "/.well-known/forebay/hint";
 
 /// The longest line, in bytes.
 const LINE: usize = 128 << 10;
@@ -158,6 +155,5 @@ fn json(status: StatusCode, text: String) -> Answer {
     let mut answer = Response::new(Body::text(text));
     *answer.status_mut() = status;
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     answer
 }

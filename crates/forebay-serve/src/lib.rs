@@ -34,12 +34,13 @@
 //! ```
 
 mod answer;
+mod at;
 mod body;
 mod buffers;
 mod conditions;
 mod connection;
-mod control;
 mod files;
+mod guard;
 mod hint;
 mod index;
 mod labels;
@@ -47,21 +48,23 @@ mod limits;
 mod listing;
 mod markup;
 mod media;
+pub mod metrics;
 mod multipart;
 mod patience;
 mod propfind;
 mod ranges;
 mod refusal;
+mod routes;
 mod server;
 mod tag;
 mod target;
 mod tls;
 mod token;
+mod watch;
 
-pub use answer::STATS;
-pub use control::{Control, ControlError};
-pub use hint::HINT;
+pub use at::At;
 pub use limits::Limits;
-pub use server::{Options, Server, StartError};
+pub use routes::{CONTROL, HINT, STATS};
+pub use server::{Control, Options, Server, StartError};
 pub use tls::{Tls, TlsError};
 pub use token::{BadToken, Token};

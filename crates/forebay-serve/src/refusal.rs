@@ -55,6 +55,22 @@ impl Refusal {
         Refusal::new(StatusCode::METHOD_NOT_ALLOWED, line).with(ALLOW, METHODS)
     }
 
+    /// A method that is none of these.
+    pub(crate) fn method_but(methods: &'static str) -> Refusal {
+        Refusal::new(StatusCode::METHOD_NOT_ALLOWED, format!("the methods here are {methods}")).with(ALLOW, methods)
+    }
+
+    /// A browser asks on behalf of a page of another site.
+    pub(crate) fn foreign() -> Refusal {
+        Refusal::new(StatusCode::FORBIDDEN, "pages of other sites may neither read nor tell here")
+    }
+
+    /// The request names us by a name that may be another site's.
+    pub(crate) fn misdirected() -> Refusal {
+        let line = "ask by an address or as localhost, or serve with a token: other names may be another site's";
+        Refusal::new(StatusCode::MISDIRECTED_REQUEST, line)
+    }
+
     /// A request with a body.
     pub(crate) fn body() -> Refusal {
         let line = "requests have no body here";

@@ -2,23 +2,23 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use forebay_core::level::Labels;
 use forebay_live::tree::Tree;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::answer::Service;
+use crate::at::{At, Listener, Stream};
 use crate::buffers::Buffers;
 use crate::connection::{self, Ending};
 use crate::limits::Limits;
 use crate::tls::Tls;
 use crate::token::Token;
-use forebay_live::site::Site;
 
 /// How long tasks without an answer to give may take to end.
 const LETTING_GO: Duration = Duration::from_secs(2);
@@ -29,9 +29,28 @@ const MAKING_ROOM: Duration = Duration::from_millis(20);
 /// Threads that ask sources for names and files, which may take their time.
 const ASKING: usize = 32;
 
+/// The content of a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Content {
+    /// The files of a tree, and the control channel among them, in the folder
+    /// [`CONTROL`](crate::CONTROL).
+    Tree,
+    /// The control channel alone, at the root and in that folder.
+    Control,
+}
+
+/// What a service answers with, and where.
+pub(crate) struct Serves<'a> {
+    pub(crate) content: Content,
+    pub(crate) at: &'a At,
+    pub(crate) options: &'a Options,
+}
+
 /// A server's options.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// Whether labels of metrics may be paths and addresses of sources.
+    pub metrics_paths: bool,
     /// The labels that are taken from requests.
     pub labels: Labels,
     /// The token that clients must show, if any.
@@ -47,25 +66,39 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         let (labels, limits) = (Labels::Hits, Limits::default());
-        Options { labels, token: None, tls: None, ttl: Duration::from_secs(1), limits }
+        Options { metrics_paths: false, labels, token: None, tls: None, ttl: Duration::from_secs(1), limits }
+    }
+}
+
+impl Options {
+    /// Those of a control channel alone, which has few clients and ends at once.
+    pub fn control() -> Options {
+        let limits = Limits { connections: 64, grace: Duration::from_millis(200), ..Limits::default() };
+        Options { limits, ..Options::default() }
     }
 }
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The server cannot listen at the address.
-    #[error("cannot listen at {address}: {source}")]
+    /// The server cannot listen there.
+    #[error("cannot listen at {at}: {source}")]
     Listen {
-        /// The address.
-        address: SocketAddr,
+        /// The address or socket.
+        at: At,
         /// Why.
         source: io::Error,
     },
+    /// Another process listens at the socket.
+    #[error("{}: another mount listens there; choose another path with --control unix:PATH", .0.display())]
+    Taken(PathBuf),
+    /// Something else has the socket's name.
+    #[error("{}: is there and is no socket; choose another path with --control unix:PATH", .0.display())]
+    NoSocket(PathBuf),
     /// Without a token, the server listens on the loopback only: at another address everyone could
     /// read everything.
     #[error("{0} can be reached from elsewhere: a token is needed, so that not everybody may read")]
-    Open(SocketAddr),
+    Open(At),
     /// No threads.
     #[error("cannot start threads to serve: {0}")]
     Threads(io::Error),
@@ -73,9 +106,22 @@ pub enum StartError {
 
 /// A running server. It ends when it is dropped, at once; [`Server::stop`] ends it in peace.
 pub struct Server {
+    running: Running,
+    address: SocketAddr,
+}
+
+/// The control channel of a tree that is not served. It ends when it is dropped, at once, and its
+/// socket goes with it; [`Control::stop`] ends it in peace.
+pub struct Control {
+    running: Running,
+    at: At,
+}
+
+/// Threads that serve.
+struct Running {
     runtime: Option<Runtime>,
     shared: Arc<Shared>,
-    address: SocketAddr,
+    socket: Option<PathBuf>,
 }
 
 struct Shared {
@@ -95,19 +141,65 @@ struct Shared {
 impl Server {
     /// Listens at an address, at any port if that is zero, and serves a tree from then on.
     pub fn start(tree: Arc<Tree>, address: SocketAddr, options: Options) -> Result<Server, StartError> {
-        if !address.ip().to_canonical().is_loopback() && options.token.is_none() {
-            return Err(StartError::Open(address));
+        let (running, at) = Running::start(tree, &At::Address(address), Content::Tree, options)?;
+        let address = if let At::Address(bound) = at { bound } else { address };
+        Ok(Server { running, address })
+    }
+
+    /// Its address.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Connections that are open.
+    pub fn connections(&self) -> usize {
+        self.running.shared.open.load(Ordering::SeqCst)
+    }
+
+    /// Accepts no more connections, waits for the answers under way, within the limit, and ends.
+    /// Returns whether all answers were finished.
+    pub fn stop(self) -> bool {
+        self.running.stop()
+    }
+}
+
+impl Control {
+    /// Listens at an address as a [`Server`] does, or at a socket for the tree's owner alone,
+    /// without token and encryption. The tree says where, in an extended attribute of its root.
+    pub fn start(tree: Arc<Tree>, at: &At, options: Options) -> Result<Control, StartError> {
+        let scheme = if options.tls.is_some() { "https" } else { "http" };
+        let (running, at) = Running::start(Arc::clone(&tree), at, Content::Control, options)?;
+        match &at {
+            At::Socket(path) => tree.listens_at(path.clone()),
+            At::Address(address) => tree.answers_at(format!("{scheme}://{address}/")),
         }
-        let mut runtime = Builder::new_multi_thread();
-        runtime.thread_name("forebay-serve").max_blocking_threads(ASKING).enable_all();
-        let runtime = runtime.build().map_err(StartError::Threads)?;
-        let refused = |source| StartError::Listen { address, source };
-        let listener = runtime.block_on(TcpListener::bind(address)).map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
+        Ok(Control { running, at })
+    }
+
+    /// Where it listens.
+    pub fn at(&self) -> &At {
+        &self.at
+    }
+
+    /// Ends it as [`Server::stop`] does.
+    pub fn stop(self) -> bool {
+        self.running.stop()
+    }
+}
+
+impl Running {
+    fn start(tree: Arc<Tree>, at: &At, content: Content, mut options: Options) -> Result<(Running, At), StartError> {
+        if let At::Socket(_) = at {
+            (options.token, options.tls) = (None, None);
+        }
+        if at.is_open() && options.token.is_none() {
+            return Err(StartError::Open(at.clone()));
+        }
+        let runtime = threads(content).map_err(StartError::Threads)?;
+        let (listener, at) = runtime.block_on(Listener::bind(at))?;
         let places = options.limits.connections.clamp(1, Semaphore::MAX_PERMITS);
         // Most connections have one piece under way.
-        let buffers = Buffers::new(places);
-        let service = Service::new(Site::new(tree), options.ttl, options.labels, options.token.clone(), buffers);
+        let service = Service::new(tree, Serves { content, at: &at, options: &options }, Buffers::new(places));
         let shared = Arc::new(Shared {
             service: Arc::new(service),
             places: Arc::new(Semaphore::new(places)),
@@ -119,22 +211,12 @@ impl Server {
         });
         runtime.spawn(Arc::clone(&shared).accept(listener));
         runtime.spawn(Arc::clone(&shared).grow_old());
-        Ok(Server { runtime: Some(runtime), shared, address })
+        let socket = if let At::Socket(path) = &at { Some(path.clone()) } else { None };
+        Ok((Running { runtime: Some(runtime), shared, socket }, at))
     }
 
-    /// Its address.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Connections that are open.
-    pub fn connections(&self) -> usize {
-        self.shared.open.load(Ordering::SeqCst)
-    }
-
-    /// Accepts no more connections, waits for the answers under way, within the limit, and ends.
-    /// Returns whether all answers were finished.
-    pub fn stop(mut self) -> bool {
+    fn stop(mut self) -> bool {
+        self.leave();
         self.shared.stop.send_replace(true);
         let Some(runtime) = self.runtime.take() else { return true };
         let all = u32::try_from(self.shared.options.limits.connections.max(1)).unwrap_or(u32::MAX);
@@ -146,10 +228,29 @@ impl Server {
         runtime.shutdown_timeout(if ended { LETTING_GO } else { Duration::ZERO });
         ended
     }
+
+    /// Removes the socket.
+    fn leave(&self) {
+        if let Some(path) = &self.socket {
+            // Another process may have taken its name away; then there is nothing to remove.
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }
 
-impl Drop for Server {
+/// The threads of a server. A control channel makes do with few.
+fn threads(content: Content) -> io::Result<Runtime> {
+    let mut runtime = Builder::new_multi_thread();
+    match content {
+        Content::Tree => runtime.thread_name("forebay-serve").max_blocking_threads(ASKING),
+        Content::Control => runtime.thread_name("forebay-control").worker_threads(1).max_blocking_threads(4),
+    };
+    runtime.enable_all().build()
+}
+
+impl Drop for Running {
     fn drop(&mut self) {
+        self.leave();
         if let Some(runtime) = self.runtime.take() {
             // A source that hangs must not keep us.
             runtime.shutdown_background();
@@ -177,23 +278,27 @@ impl Drop for Open<'_> {
 }
 
 impl Shared {
-    async fn accept(self: Arc<Self>, listener: TcpListener) {
+    async fn accept(self: Arc<Self>, listener: Listener) {
         let mut stop = self.stop.subscribe();
         loop {
             // One connection at most waits here for its place; the others wait with the kernel,
             // which holds only so many.
             let accepted = async {
-                let (stream, peer) = listener.accept().await?;
-                Ok((stream, peer, self.place().await))
+                let stream = listener.accept().await?;
+                Ok((stream, self.place().await))
             };
             let accepted: io::Result<_> = tokio::select! {
                 _ = stop.wait_for(|stop| *stop) => return,
                 accepted = accepted => accepted,
             };
             match accepted {
-                Ok((stream, peer, place)) => {
+                Ok((stream, place)) => {
                     let handler = self.number();
-                    log::debug!("connection {handler}: from {peer}");
+                    if let Stream::Tcp(stream) = &stream
+                        && let Ok(peer) = stream.peer_addr()
+                    {
+                        log::debug!("connection {handler}: from {peer}");
+                    }
                     tokio::spawn(Arc::clone(&self).connection(stream, handler, place));
                 }
                 Err(error) => {
@@ -230,11 +335,15 @@ impl Shared {
         }
     }
 
-    async fn connection(self: Arc<Self>, stream: TcpStream, handler: u32, place: OwnedSemaphorePermit) {
+    async fn connection(self: Arc<Self>, stream: Stream, handler: u32, place: OwnedSemaphorePermit) {
         let _open = Open::new(&self.open, place);
         let limits = &self.options.limits;
         let ending = Ending { stop: self.stop.subscribe(), wanted: &self.wanted };
         let service = Arc::clone(&self.service);
+        let stream = match stream {
+            Stream::Tcp(stream) => stream,
+            Stream::Unix(stream) => return connection::serve(service, stream, handler, limits, ending).await,
+        };
         // Only answers that would wait for more bytes are hurt if it cannot be set.
         let _ = stream.set_nodelay(true);
         let Some(tls) = &self.options.tls else {

@@ -19,6 +19,7 @@ mod serve;
 pub(crate) mod sim;
 mod stats;
 mod stripe;
+mod top;
 mod trace;
 mod warm;
 
@@ -33,6 +34,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Serve(serve) => self::serve::run(&serve),
         Command::Profile(profile) => self::profile::run(&profile),
         Command::Stats(stats) => self::stats::run(&stats),
+        Command::Top(top) => self::top::run(&top),
         Command::Warm(warm) => self::warm::run(&warm),
         Command::Explain(explain) => self::explain::run(*explain),
         Command::Run(run) => self::run::run(&run),
@@ -46,6 +48,6 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Device(device) => self::device::run(&device),
         Command::Disk(disk) => self::disk::run(&disk),
         Command::Repro(repro) => self::repro::run(&repro),
-        Command::Reference => reference::run(),
+        Command::Reference { page } => reference::run(page),
     }
 }

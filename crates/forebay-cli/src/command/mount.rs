@@ -2,8 +2,6 @@
 //! or an unmount.
 
 use std::ffi::OsString;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -13,13 +11,13 @@ use forebay_core::DeviceCost;
 use forebay_fuse::MountOptions;
 use forebay_live::contexts::{Callers, Keeper, Threads};
 use forebay_live::tree::Tree;
-use forebay_serve::Control;
 use forebay_source::uri::{self, Place};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
-use crate::options::{ControlAt, Mount, Reading};
+use crate::listen::Controls;
+use crate::options::{Mount, Reading};
 use crate::reading::Shows;
 use crate::{daemon, output, reading};
 
@@ -106,7 +104,7 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<(Served,
         daemon::outlive();
     }
     let tree = Arc::new(tree);
-    let control = control(options.control.as_ref(), &tree)?;
+    let controls = Controls::start(&options.control, &options.clients, &tree)?;
     let mounted = forebay_fuse::mount(tree, point, how).map_err(Failure::input)?;
     let unmounter = mounted.unmounter();
     let served = Served {
@@ -114,32 +112,13 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<(Served,
         unmount: Box::new(move || unmounter.unmount().map_err(Failure::run)),
         wait: Box::new(move || {
             let ended = mounted.wait().map_err(Failure::run);
-            drop(control);
+            controls.stop();
             // After the last read.
             drop(keeper);
             ended
         }),
     };
     Ok((served, signals))
-}
-
-/// Listens for lists, where it is said, or where the user's runtime files are.
-fn control(at: Option<&ControlAt>, tree: &Arc<Tree>) -> Result<Option<Control>, Failure> {
-    let own = || Some(Path::new(&std::env::var_os("XDG_RUNTIME_DIR")?).join("forebay"));
-    match at {
-        Some(ControlAt::Off) => Ok(None),
-        Some(ControlAt::Unix(path)) => Control::start(Arc::clone(tree), path).map(Some).map_err(Failure::input),
-        None => {
-            let Some(folder) = own() else { return Ok(None) };
-            let socket = folder.join(format!("{}.sock", std::process::id()));
-            let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-            let control = made
-                .map_err(|error| error.to_string())
-                .and_then(|()| Control::start(Arc::clone(tree), &socket).map_err(|error| error.to_string()));
-            // A default place that can't be used is no reason to refuse.
-            Ok(control.inspect_err(|error| log::warn!("no control socket: {error}")).ok())
-        }
-    }
 }
 
 /// Tells the policy the program contexts of readers, if it distinguishes contexts, and keeps the

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use forebay_live::engine::Referenced;
-use forebay_serve::{Limits, Options, Server, Tls, Token};
+use forebay_serve::{Limits, Options, Server};
 use forebay_source::Modes;
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -13,16 +13,13 @@ use signal_hook::iterator::Signals;
 use crate::failure::Failure;
 use crate::options::Serve;
 use crate::reading::Shows;
-use crate::{output, reading};
-
-/// The variable that may hold the token. Not an option, since every user can see command lines.
-const TOKEN: &str = "FOREBAY_TOKEN";
+use crate::{listen, output, reading};
 
 /// Serves, says when it is ready, and returns after a signal, once it has finished the requests
 /// under way.
 pub(crate) fn run(options: &Serve) -> Result<(), Failure> {
     let (server, what, mut signals) = start(options)?;
-    let scheme = if options.tls_cert.is_some() { "https" } else { "http" };
+    let scheme = if options.clients.tls_cert.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{}/", server.address());
     if options.json {
         output::json(&json!({ "url": url, "source": what }))?;
@@ -44,14 +41,12 @@ fn start(options: &Serve) -> Result<(Server, String, Signals), Failure> {
     let limits = limits(options);
     let how = Options {
         labels: options.labels,
-        token: token(options)?,
-        tls: tls(options)?,
+        metrics_paths: options.clients.metrics_paths,
         ttl: options.reading.ttl(),
         limits,
+        ..Options::default()
     };
-    if how.token.is_some() && how.tls.is_none() && !options.listen.ip().is_loopback() {
-        log::warn!("the token and all bytes pass in the clear: --tls-cert and --tls-key encrypt them");
-    }
+    let how = listen::at(options.listen, &options.clients, how)?;
     // No kernel cache above keeps read blocks.
     let shows = Shows { referenced: Referenced::Kept, apart: limits.bytes(), modes: Modes::default() };
     let (tree, _) = reading::open(&options.reading, &options.sources, shows, |_| Ok(()))?;
@@ -70,29 +65,5 @@ fn limits(options: &Serve) -> Limits {
         stall: options.stall.duration(),
         grace: options.grace.duration(),
         ..Limits::default()
-    }
-}
-
-fn token(options: &Serve) -> Result<Option<Token>, Failure> {
-    let (place, text) = match &options.token_file {
-        Some(file) => {
-            let text = std::fs::read_to_string(file);
-            let text =
-                text.map_err(|error| Failure::input(format!("cannot read the token {}: {error}", file.display())))?;
-            (file.display().to_string(), text)
-        }
-        None => match std::env::var(TOKEN) {
-            Ok(text) => (TOKEN.to_owned(), text),
-            Err(std::env::VarError::NotPresent) => return Ok(None),
-            Err(error) => return Err(Failure::input(format!("{TOKEN}: {error}"))),
-        },
-    };
-    Token::new(&text).map(Some).map_err(|error| Failure::input(format!("{place}: {error}")))
-}
-
-fn tls(options: &Serve) -> Result<Option<Tls>, Failure> {
-    match (&options.tls_cert, &options.tls_key) {
-        (Some(certificate), Some(key)) => Tls::read(certificate, key).map(Some).map_err(Failure::input),
-        _ => Ok(None),
     }
 }

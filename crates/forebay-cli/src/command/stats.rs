@@ -1,14 +1,16 @@
 //! `forebay stats`: the live counters of a mount, which it publishes as an extended attribute of
-//! its root.
+//! its root and at its control socket.
 
 mod contexts;
 mod streams;
 
 use std::io::IsTerminal;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::time::Duration;
 
 use forebay_live::engine::Referenced;
+use forebay_serve::CONTROL;
 use rustix::io::Errno;
 use serde::Deserialize;
 
@@ -16,6 +18,7 @@ use crate::failure::Failure;
 use crate::options::Stats;
 use crate::output;
 use crate::size::{about, count};
+use crate::socket;
 use crate::table::{Column, Table, WIDTH, folded};
 use contexts::Context;
 use streams::Stream;
@@ -53,8 +56,20 @@ fn read(point: &Path) -> Result<String, Failure> {
     published(point, ATTRIBUTE)
 }
 
-/// The value of an attribute that the mount at `point` publishes, as JSON.
+/// Whether a path is a socket, as a mount's control socket is. A dead mount is none.
+pub(super) fn is_socket(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.file_type().is_socket())
+}
+
+/// The value of an attribute that the mount at `point` publishes, as JSON. If `point` is a mount's
+/// control socket, the answer comes from there.
 pub(super) fn published(point: &Path, attribute: &str) -> Result<String, Failure> {
+    if is_socket(point) {
+        let route = attribute.rsplit('.').next().unwrap_or_default();
+        let answer = socket::get(point, &format!("{CONTROL}{route}"));
+        return answer
+            .map_err(|error| Failure::input(format!("{}: no mount answers at this socket: {error}", point.display())));
+    }
     let mut value = vec![0; LARGEST];
     let length = rustix::fs::getxattr(point, attribute, value.as_mut_slice()).map_err(|errno| {
         let point = point.display();

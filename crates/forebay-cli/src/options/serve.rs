@@ -2,13 +2,12 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use clap::{Args, value_parser};
 
 use forebay_core::level::Labels;
 
-use super::{Reading, labels};
+use super::{Clients, Reading, labels};
 use crate::period::Period;
 
 /// `forebay serve`
@@ -38,23 +37,9 @@ pub(crate) struct Serve {
     #[arg(long, default_value = "hits", value_parser = labels())]
     pub(crate) labels: Labels,
 
-    /// The file with the token that clients must show
-    ///
-    /// Without it the variable FOREBAY_TOKEN may hold the token itself. Example: `--token-file
-    /// /etc/forebay/token`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) token_file: Option<PathBuf>,
-
-    /// The certificate to encrypt with, in PEM format
-    ///
-    /// The certificates that vouch for it follow it in the file. Example: `--tls-cert cert.pem
-    /// --tls-key key.pem`
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
-    pub(crate) tls_cert: Option<PathBuf>,
-
-    /// The certificate's private key, in PEM format
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub(crate) tls_key: Option<PathBuf>,
+    /// The clients that it answers.
+    #[command(flatten)]
+    pub(crate) clients: Clients,
 
     /// Connections at once; more wait
     ///

@@ -1,30 +1,8 @@
-//! Options of `forebay warm`, and of the socket at which a mount is told lists.
+//! Options of `forebay warm`.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, value_parser};
-
-/// Where a mount listens for lists.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum ControlAt {
-    /// Nowhere.
-    Off,
-    /// At a Unix socket.
-    Unix(PathBuf),
-}
-
-impl FromStr for ControlAt {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<ControlAt, String> {
-        match text.strip_prefix("unix:") {
-            _ if text == "off" => Ok(ControlAt::Off),
-            Some(path) if !path.is_empty() => Ok(ControlAt::Unix(path.into())),
-            _ => Err("give unix:PATH, as in unix:/run/forebay.sock, or off".to_owned()),
-        }
-    }
-}
 
 /// `forebay warm`
 #[derive(Debug, Args)]

@@ -14,6 +14,7 @@ mod media;
 mod memory;
 mod names;
 mod odd_keys;
+mod page;
 mod patience;
 mod play;
 mod readers;
@@ -25,6 +26,8 @@ mod start;
 mod striped;
 mod told;
 mod tools;
+mod top;
+mod watched;
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};

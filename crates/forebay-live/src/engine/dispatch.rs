@@ -9,11 +9,12 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use forebay_core::{Action, Event, EventKind, Extent, FrameId, IoId};
+use forebay_core::{Action, DeviceId, Event, EventKind, Extent, FrameId, Instant, IoId};
 use forebay_source::{BLOCK, Error, Fetch, FetchId, Label, Object, Result, Segments};
 use parking_lot::MutexGuard;
 
 use super::{Engine, Lease, State, Then, lease};
+use crate::figures::{Over, Reason};
 use crate::label;
 use crate::retry::{ATTEMPTS, back_off};
 
@@ -36,6 +37,8 @@ struct Errand {
     /// The blocks of it that are asked of the source this time.
     asked: Range<u32>,
     attempt: u32,
+    device: DeviceId,
+    reason: Reason,
     object: Arc<dyn Object>,
 }
 
@@ -76,12 +79,14 @@ impl Engine {
 
     fn work_of(self: &Arc<Self>, state: &mut State, action: Action, work: &mut Vec<Work>) {
         match action {
-            Action::Fetch { io, extent, demand, hits, .. } => {
+            Action::Fetch { io, extent, cause, demand, hits, device } => {
                 let frames: Option<Arc<[FrameId]>> = extent.keys().map(|key| state.core.frame(key)).collect();
                 if let (Ok(object), Some(frames)) = (state.object(extent.file), frames) {
                     let (id, demanded, asked) = (FetchId::unique(), demand.len, 0..extent.len);
                     state.under_way.insert(io, (id, Arc::clone(&object)));
-                    let errand = Errand { io, id, extent, frames, demanded, hits, asked, attempt: 0, object };
+                    let (attempt, reason) = (0, cause.into());
+                    let errand =
+                        Errand { io, id, extent, frames, demanded, hits, asked, attempt, device, reason, object };
                     work.push(Work::Fetch(errand));
                 } else {
                     // Closed meanwhile: only a prefetch can meet this.
@@ -93,6 +98,7 @@ impl Engine {
             Action::CallOff { io } => work.extend(state.under_way.get(&io).cloned().map(Work::CallOff)),
             Action::Ready { read } => {
                 let Some(pending) = state.reads[read.index()].take() else { return };
+                self.answered(state, pending.since);
                 let result = match lease::runs(state, pending.extent) {
                     Some(runs) => Ok(Lease::of_read(Arc::clone(self), read, runs, pending.skip, pending.len)),
                     None => Err(Error::Storage { name: "cache".into(), reason: "a ready block has no frame".into() }),
@@ -101,6 +107,7 @@ impl Engine {
             }
             Action::Error { read, error } => {
                 let Some(pending) = state.reads[read.index()].take() else { return };
+                self.answered(state, pending.since);
                 state.free_reads.push(read);
                 work.push(Work::Finish(pending.then, Err(of_errno(error))));
             }
@@ -109,6 +116,15 @@ impl Engine {
                 state.files.remove(file.0);
             }
             Action::Evict { .. } => {}
+        }
+    }
+
+    /// Counts how long a read took that came at `since`. One that was answered by its own event
+    /// took no time: all of it was in memory.
+    fn answered(&self, state: &State, since: Instant) {
+        match state.latest.since(since) {
+            0 => {}
+            waited => self.clocks.reads.add(waited),
         }
     }
 
@@ -151,9 +167,13 @@ impl Engine {
         let label = Label { demand: label::bytes(demand, size), hits: label::bytes(errand.hits, size) };
         let engine = Arc::clone(self);
         let object = Arc::clone(&errand.object);
-        let (id, urgent) = (errand.id, errand.demanded > 0);
-        let done = Box::new(move |buffer: Segments, outcome| {
+        let (id, urgent, begun) = (errand.id, errand.demanded > 0, self.now());
+        let done = Box::new(move |buffer: Segments, outcome: Result<()>| {
             drop(buffer);
+            let nanoseconds = engine.now().since(begun);
+            let bytes = outcome.as_ref().map(|()| len as u64);
+            let Errand { device, reason, .. } = errand;
+            engine.clocks.over(Over { device, reason, nanoseconds, outcome: bytes });
             engine.work(vec![Work::Outcome(errand, outcome)]);
         });
         object.fetch(Fetch { id, offset, buffer, len, urgent, label, done });

@@ -204,9 +204,9 @@ impl Engine {
         let longest = state.core.max_read() as usize * BLOCK;
         let len = len.min(longest - skip);
         let extent = Extent { file, start, len: (skip + len).div_ceil(BLOCK) as u32 };
-        let read = state.register(PendingRead { extent, skip, len, then });
-        let kind = EventKind::Read { read, handler, context, file, offset, len: len as u32 };
         let at = self.now();
+        let read = state.register(PendingRead { extent, skip, len, since: at, then });
+        let kind = EventKind::Read { read, handler, context, file, offset, len: len as u32 };
         if let Some(level::Label { demand, hits }) = label {
             let demand = demand.within(extent.start, extent.end());
             state.handle(Event { at, kind: EventKind::Labelled { read, demand, hits } });

@@ -47,6 +47,15 @@ impl Branch {
         let of = name.map_or_else(String::new, |name| format!("{name}: "));
         members.iter().map(|member| format!("{of}{}", member.describe())).collect()
     }
+
+    /// Names of its devices that tell no path and no address: the branch's own name, and numbers.
+    pub(super) fn labels(&self) -> Vec<String> {
+        let name = self.name.as_ref().map_or_else(|| "source".into(), |name| name.display().to_string());
+        match self.source.members().len() {
+            0 => vec![name],
+            members => (0..members).map(|number| format!("{name}/{number}")).collect(),
+        }
+    }
 }
 
 /// Why sources do not make a tree.

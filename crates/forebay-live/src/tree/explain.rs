@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use forebay_core::{ContextId, FileId};
 use forebay_source::Name;
 
-use super::Tree;
 use super::nodes::Place;
 use super::sameness::file_hash;
 use super::xattrs::XATTR_SIZE_MAX;
+use super::{Branch, Tree};
 use crate::engine::Identified;
+use crate::figures::Figures;
 
 impl Tree {
     /// The engine's counters as JSON ([`Stats`](crate::stats::Stats)), its devices named after
@@ -30,9 +31,19 @@ impl Tree {
 
     /// The devices' names, in order.
     fn device_names(&self) -> Vec<String> {
+        self.names_by(Branch::devices)
+    }
+
+    /// The engine's figures, its devices named after their branches; with `paths`, a device of a
+    /// branch without a name after its source.
+    pub fn figures(&self, paths: bool) -> Figures {
+        self.engine.figures(&self.names_by(if paths { Branch::devices } else { Branch::labels }))
+    }
+
+    fn names_by(&self, devices: fn(&Branch) -> Vec<String>) -> Vec<String> {
         let mut names = Vec::new();
         for branch in &self.branches {
-            let of_branch = branch.devices();
+            let of_branch = devices(branch);
             let first = branch.device.index();
             names.resize(names.len().max(first + of_branch.len()), String::new());
             names[first..first + of_branch.len()].clone_from_slice(&of_branch);

@@ -46,7 +46,7 @@ use given_up::GivenUp;
 pub use nodes::NodeId;
 use nodes::{Nodes, Place, Spot};
 use sameness::Sameness;
-pub use xattrs::{EXPLAIN_XATTR, SOCKET_XATTR, STATS_XATTR};
+pub use xattrs::{ADDRESS_XATTR, EXPLAIN_XATTR, SOCKET_XATTR, STATS_XATTR};
 
 /// A tree of names over an engine. All calls may come from several threads. Calls that take a
 /// [`Then`] never wait for remote storage; those without it that ask a source do.
@@ -59,6 +59,8 @@ pub struct Tree {
     told: Lists,
     /// Where the mount listens for lists, if it does.
     socket: OnceLock<PathBuf>,
+    /// Where it answers with its counters, beside that.
+    address: OnceLock<String>,
     made: SystemTime,
 }
 
@@ -142,6 +144,7 @@ impl Tree {
             callers: None,
             told: Lists::default(),
             socket: OnceLock::new(),
+            address: OnceLock::new(),
             made: SystemTime::now(),
         })
     }

@@ -17,6 +17,10 @@ pub const EXPLAIN_XATTR: &str = "user.forebay.explain";
 /// The same for the path of the socket at which the mount is told lists, if there is one.
 pub const SOCKET_XATTR: &str = "user.forebay.socket";
 
+/// The same for the address at which the mount answers with its counters, as a URL, if there is
+/// one.
+pub const ADDRESS_XATTR: &str = "user.forebay.address";
+
 /// The longest value that the kernel passes through `getxattr`, in bytes (`XATTR_SIZE_MAX`).
 pub(super) const XATTR_SIZE_MAX: usize = 64 << 10;
 
@@ -25,6 +29,11 @@ impl Tree {
     pub fn listens_at(&self, socket: PathBuf) {
         // A second call would be a defect of the caller; the first one stands.
         let _ = self.socket.set(socket);
+    }
+
+    /// Says at which address, a URL, the mount answers with its counters, once.
+    pub fn answers_at(&self, address: String) {
+        let _ = self.address.set(address);
     }
 
     /// The value of an extended attribute.
@@ -44,6 +53,7 @@ impl Tree {
             STATS_XATTR => Some(self.stats().into_bytes()),
             EXPLAIN_XATTR => Some(self.explain().into_bytes()),
             SOCKET_XATTR => self.socket.get().map(|socket| socket.as_os_str().as_bytes().to_vec()),
+            ADDRESS_XATTR => self.address.get().map(|address| address.clone().into_bytes()),
             _ => None,
         }
     }

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use forebay_live::told::{ListState, Mode, Named};
-use forebay_live::tree::{NodeId, SOCKET_XATTR};
-use forebay_serve::{Control, ControlError, HINT, Options, Token};
+use forebay_live::tree::{NodeId, SOCKET_XATTR, Tree};
+use forebay_serve::{At, Control, HINT, Options, StartError, Token};
 
 use crate::{Answer, ask, eventually, forgetful, local, parse, raw, serve, tree};
 
@@ -25,7 +25,7 @@ fn files(count: u32) -> tempfile::TempDir {
 
 fn post(query: &str, body: &str) -> String {
     format!(
-        "POST {HINT}{query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        "POST {HINT}{query} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )
 }
@@ -38,13 +38,17 @@ fn told(socket: &Path, request: &str) -> Answer {
     parse(&answer)
 }
 
+fn control(tree: Arc<Tree>, socket: &Path) -> Result<Control, StartError> {
+    Control::start(tree, &At::Socket(socket.to_owned()), Options::control())
+}
+
 fn lists(text: &str) -> Vec<ListState> {
     let mut json: serde_json::Value = serde_json::from_str(text).unwrap();
     serde_json::from_value(json["lists"].take()).unwrap()
 }
 
 fn state(socket: &Path) -> Vec<ListState> {
-    lists(&told(socket, &format!("GET {HINT} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).text())
+    lists(&told(socket, &format!("GET {HINT} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")).text())
 }
 
 /// A list comes in, its files are fetched in order, its readers move it on, and it is cleared.
@@ -53,7 +57,7 @@ fn a_socket_takes_lists_and_tells_their_state() {
     let folder = files(40);
     let tree = tree(vec![(None, local(folder.path()))]);
     let socket = folder.path().join("control");
-    let control = Control::start(Arc::clone(&tree), &socket).unwrap();
+    let control = control(Arc::clone(&tree), &socket).unwrap();
     assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
     let published = tree.xattr(NodeId::ROOT, SOCKET_XATTR.as_ref()).unwrap();
     assert_eq!(published, socket.as_os_str().as_encoded_bytes());
@@ -88,7 +92,7 @@ fn what_cannot_be_told_says_why() {
     let folder = files(3);
     let tree = tree(vec![(None, local(folder.path()))]);
     let socket = folder.path().join("control");
-    let _control = Control::start(Arc::clone(&tree), &socket).unwrap();
+    let _control = control(Arc::clone(&tree), &socket).unwrap();
     for (query, body, said) in [
         ("", "{\"path\":\"d/1\"}\nd/2\n", "line 2 is not like {\"path\":\"a/b\",\"start\":0,\"end\":4096}"),
         ("", "{\"path\":\"../d/1\"}", "line 1 names \"../d/1\""),
@@ -101,11 +105,11 @@ fn what_cannot_be_told_says_why() {
         let answer = told(&socket, &post(query, body));
         assert!(answer.status == 400 && answer.text().contains(said), "{query} {body}: {}", answer.text());
     }
-    assert_eq!(told(&socket, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").status, 404);
-    assert_eq!(told(&socket, "PUT / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").status, 405);
-    let again = Control::start(Arc::clone(&tree), &socket);
-    assert!(matches!(again, Err(ControlError::Taken(_))));
-    assert!(matches!(Control::start(tree, &folder.path().join("d/1")), Err(ControlError::NoSocket(_))));
+    assert_eq!(told(&socket, "GET /none HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").status, 404);
+    assert_eq!(told(&socket, "PUT / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").status, 405);
+    let again = control(Arc::clone(&tree), &socket);
+    assert!(matches!(again, Err(StartError::Taken(_))));
+    assert!(matches!(control(tree, &folder.path().join("d/1")), Err(StartError::NoSocket(_))));
 }
 
 /// A range is fetched, and no more; a socket that a crash has left is replaced.
@@ -115,7 +119,7 @@ fn a_range_is_told_alone() {
     let tree = tree(vec![(None, local(folder.path()))]);
     let socket = folder.path().join("control");
     drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
-    let _control = Control::start(Arc::clone(&tree), &socket).unwrap();
+    let _control = control(Arc::clone(&tree), &socket).unwrap();
     let body = "{\"path\":\"d/0\",\"start\":4096,\"end\":12288}\n{\"path\":\"d/1\",\"start\":39000}\n";
     assert_eq!(told(&socket, &post("", body)).status, 202);
     eventually("it is fetched", || state(&socket)[0].fetched == 3 * 4096);
@@ -146,13 +150,13 @@ fn a_server_takes_lists_behind_its_token() {
     let body = "{\"path\":\"d/3\"}\n";
     assert_eq!(parse(&raw(server.address(), post("", body).as_bytes())).status, 401);
     let bearer = format!("Authorization: Bearer {secret}\r\n");
-    let with = |request: String| request.replacen("Host: x\r\n", &format!("Host: x\r\n{bearer}"), 1);
+    let with = |request: String| request.replacen("Host: localhost\r\n", &format!("Host: localhost\r\n{bearer}"), 1);
     let answer = parse(&raw(server.address(), with(post("?list=a", body)).as_bytes()));
     assert_eq!((answer.status, answer.text().trim()), (202, r#"{"accepted":1,"missing":[]}"#));
     eventually("it is fetched", || {
         let answer = ask(&server, &format!("GET {HINT}"), &bearer);
         lists(&answer.text())[0].fetched == 10 * 4096
     });
-    let page = with(post("", body)).replacen("Host: x\r\n", "Host: x\r\nOrigin: http://evil\r\n", 1);
-    assert_eq!(parse(&raw(server.address(), page.as_bytes())).status, 405);
+    let page = with(post("", body)).replacen("Host: localhost\r\n", "Host: localhost\r\nOrigin: http://evil\r\n", 1);
+    assert_eq!(parse(&raw(server.address(), page.as_bytes())).status, 403);
 }

@@ -3,6 +3,7 @@
 mod bytes;
 mod changes;
 mod clients;
+mod control;
 mod hints;
 mod names;
 mod proxy;
@@ -104,7 +105,7 @@ fn raw(address: SocketAddr, request: &[u8]) -> Vec<u8> {
 
 /// A request of one line and a host that ends the connection, and these headers.
 fn ask(server: &Server, line: &str, headers: &str) -> Answer {
-    let request = format!("{line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
+    let request = format!("{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n");
     parse(&raw(server.address(), request.as_bytes()))
 }
 

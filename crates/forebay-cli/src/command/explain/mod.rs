@@ -2,7 +2,7 @@
 //! simulated up to a moment.
 
 mod tables;
-mod words;
+pub(super) mod words;
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use forebay_live::explain::{Explained, STREAMS};
 use forebay_sim::timed;
 
 use super::sim::timed::prepare;
-use super::stats::published;
+use super::stats::{is_socket, published};
 use crate::failure::Failure;
 use crate::options::{At, Explain, Sim};
 use crate::output;
@@ -23,7 +23,8 @@ const ATTRIBUTE: &str = "user.forebay.explain";
 /// Explains a mount or a trace.
 pub(crate) fn run(options: Explain) -> Result<(), Failure> {
     let json = options.json;
-    let explained = if options.what.is_dir() { of_mount(&options)? } else { of_trace(&options.simulation())? };
+    let is_mount = options.what.is_dir() || is_socket(&options.what);
+    let explained = if is_mount { of_mount(&options)? } else { of_trace(&options.simulation())? };
     if json { output::json(&explained) } else { output::print(&tables::text(&explained)) }
 }
 

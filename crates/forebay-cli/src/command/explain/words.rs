@@ -20,7 +20,7 @@ pub(super) fn span(nanoseconds: u64) -> String {
 }
 
 /// The reasons for the size of a stream's piece, and for the time of its next one.
-pub(super) fn of_stream(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -> String {
+pub(in crate::command) fn of_stream(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -> String {
     let piece = of_piece(stream, device, ahead, block_bytes);
     match of_distance(stream, device, ahead) {
         Some(distance) => format!("{piece}; {distance}"),

@@ -1,8 +1,6 @@
 //! `--order`: finds the mount whose files they are, and tells it their order over its socket.
 
 use std::collections::BTreeMap;
-use std::io::{BufWriter, Read, Write};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use forebay_live::told::Answer;
@@ -15,6 +13,7 @@ use super::names::Wanted;
 use super::{Failed, Report};
 use crate::failure::Failure;
 use crate::options::Warm;
+use crate::socket;
 
 /// The longest path of a socket.
 const LONGEST: usize = 4096;
@@ -85,22 +84,7 @@ fn post(root: &Path, list: &str, lines: &[u8]) -> Result<Answer, Failure> {
     socket.truncate(length);
     let socket = PathBuf::from(String::from_utf8_lossy(&socket).into_owned());
     let refused = |error| Failure::run(format!("{at}: its control socket {}: {error}", socket.display()));
-    let stream = UnixStream::connect(&socket).map_err(refused)?;
-    let mut writer = BufWriter::new(&stream);
     let list = list.bytes().map(|byte| format!("%{byte:02x}")).collect::<String>();
-    let head = format!(
-        "POST {HINT}?list={list}&mode=replace HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
-        lines.len()
-    );
-    writer.write_all(head.as_bytes()).and_then(|()| writer.write_all(lines)).map_err(refused)?;
-    writer.flush().map_err(refused)?;
-    drop(writer);
-    let mut answer = Vec::new();
-    (&stream).read_to_end(&mut answer).map_err(refused)?;
-    let answer = String::from_utf8_lossy(&answer);
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-    if !head.starts_with("HTTP/1.1 202") {
-        return Err(Failure::run(format!("{at}: {}", body.trim())));
-    }
-    serde_json::from_str(body).map_err(|error| Failure::run(format!("{at}: an answer that makes no sense: {error}")))
+    let body = socket::post(&socket, &format!("{HINT}?list={list}&mode=replace"), lines).map_err(refused)?;
+    serde_json::from_str(&body).map_err(|error| Failure::run(format!("{at}: an answer that makes no sense: {error}")))
 }

@@ -1,0 +1,231 @@
+//! `forebay top`: the mounts of this machine, live.
+//!
+//! Each mount is asked by a thread of its own, so that one that hangs holds up no other. The
+//! display takes what they say from one channel.
+
+mod draw;
+mod history;
+mod line;
+mod mounts;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::failure::Failure;
+use crate::options::Top;
+use crate::output;
+use draw::{View, draw};
+use history::History;
+use mounts::Said;
+
+/// How often new mounts are looked for.
+const FIND: Duration = Duration::from_secs(2);
+
+/// How soon a key is heard.
+const KEYS: Duration = Duration::from_millis(100);
+
+/// Columns and lines of a figure that is printed.
+const PRINTED: (u16, u16) = (100, 60);
+
+/// What the threads say.
+enum Word {
+    /// A mount is there.
+    Here(PathBuf),
+    /// It answers, or not.
+    Said(PathBuf, Result<Box<Said>, String>),
+}
+
+/// Shows the mounts.
+pub(crate) fn run(options: &Top) -> Result<(), Failure> {
+    let (told, tells) = channel();
+    find(options, &told)?;
+    let mut watched = Watched { tells, told, interval: options.interval.duration(), mounts: Vec::new() };
+    if options.json {
+        return watched.lines(options.count);
+    }
+    if std::io::stdout().is_terminal() { watched.live(options.count) } else { watched.once() }
+}
+
+/// Tells the mounts that are named, or looks for all of them again and again.
+fn find(options: &Top, told: &Sender<Word>) -> Result<(), Failure> {
+    if !options.mounts.is_empty() {
+        // The receiver is there.
+        options.mounts.iter().for_each(|mount| drop(told.send(Word::Here(mount.clone()))));
+        return Ok(());
+    }
+    let table = |error| Failure::run(format!("cannot read the table of mounts: {error}"));
+    if forebay_fuse::mounts().map_err(table)?.is_empty() && crate::listen::sockets().is_none() && options.json {
+        return Err(Failure::input("no mount of Forebay is here; give the folder of one"));
+    }
+    let told = told.clone();
+    let search = move || {
+        while let Ok(mounts) = mounts::all() {
+            if mounts.into_iter().any(|mount| told.send(Word::Here(mount)).is_err()) {
+                return;
+            }
+            std::thread::sleep(FIND);
+        }
+    };
+    spawn("forebay-find", search)
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+    let thread = std::thread::Builder::new().name(name.into()).spawn(work);
+    thread.map(drop).map_err(|error| Failure::run(format!("cannot start a thread: {error}")))
+}
+
+/// The mounts, and the threads that ask them.
+struct Watched {
+    tells: Receiver<Word>,
+    told: Sender<Word>,
+    interval: Duration,
+    mounts: Vec<History>,
+}
+
+impl Watched {
+    /// Takes in what is said until a moment. Returns the mount that answered, if one did.
+    fn hear(&mut self, until: Instant) -> Result<Option<usize>, Failure> {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.tells.recv_timeout(left) {
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(None),
+                Ok(Word::Here(mount)) => self.ask(mount)?,
+                Ok(Word::Said(mount, said)) => {
+                    let known = self.mounts.iter().position(|history| history.mount == mount);
+                    if let Some(number) = known {
+                        self.mounts[number].take(Instant::now(), said.map(|said| *said));
+                        return Ok(Some(number));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Starts to ask a mount, unless it is asked.
+    fn ask(&mut self, mount: PathBuf) -> Result<(), Failure> {
+        if self.mounts.iter().any(|history| history.mount == mount) {
+            return Ok(());
+        }
+        self.mounts.push(History::new(mount.clone()));
+        let (told, interval) = (self.told.clone(), self.interval);
+        spawn("forebay-ask", move || {
+            loop {
+                let said = mounts::ask(&mount).map(Box::new).map_err(|failure| failure.to_string());
+                if told.send(Word::Said(mount.clone(), said)).is_err() {
+                    return;
+                }
+                std::thread::sleep(interval);
+            }
+        })
+    }
+
+    /// A line of JSON for each figure.
+    fn lines(&mut self, count: Option<u32>) -> Result<(), Failure> {
+        let mut printed: Vec<u32> = Vec::new();
+        loop {
+            let Some(number) = self.hear(Instant::now() + FIND)? else { continue };
+            printed.resize(self.mounts.len(), 0);
+            printed[number] += 1;
+            if count.is_none_or(|count| printed[number] <= count) {
+                output::json(&line::of(&self.mounts[number]))?;
+            }
+            if count.is_some_and(|count| printed.iter().all(|&printed| printed >= count)) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// One figure of each mount, as text.
+    fn once(&mut self) -> Result<(), Failure> {
+        // Rates need two sayings; a mount that hangs is not waited for.
+        let until = Instant::now() + self.interval * 2 + FIND;
+        let ready = |history: &History| history.said.len() > 1 || history.gone.is_some();
+        while Instant::now() < until && (self.mounts.is_empty() || !self.mounts.iter().all(ready)) {
+            self.hear(Instant::now() + KEYS)?;
+        }
+        let mut text = String::new();
+        for chosen in 0..self.mounts.len().max(1) {
+            let shown = printed(&View { mounts: &self.mounts, chosen, now: Instant::now() });
+            text.push_str(&shown.map_err(|error| Failure::run(format!("cannot draw: {error}")))?);
+        }
+        output::print(&text)?;
+        match self.mounts.iter().find_map(|history| history.gone.as_ref()) {
+            Some((_, why)) => Err(Failure::run(why)),
+            None => Ok(()),
+        }
+    }
+
+    /// On a terminal, until a key or a signal ends it.
+    fn live(&mut self, count: Option<u32>) -> Result<(), Failure> {
+        let ended = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            signal_hook::flag::register(signal, Arc::clone(&ended))
+                .map_err(|error| Failure::run(format!("cannot take signals: {error}")))?;
+        }
+        let broken = |error| Failure::run(format!("the terminal: {error}"));
+        // It also restores the terminal if we panic.
+        let mut terminal = ratatui::try_init().map_err(broken)?;
+        let shown = self.show(&mut terminal, &ended, count);
+        ratatui::try_restore().map_err(broken)?;
+        shown.map_err(broken)
+    }
+
+    fn show(
+        &mut self,
+        terminal: &mut ratatui::DefaultTerminal,
+        ended: &AtomicBool,
+        count: Option<u32>,
+    ) -> std::io::Result<()> {
+        let mut chosen = 0;
+        let mut answers = 0;
+        while !ended.load(Ordering::SeqCst) {
+            while self.hear(Instant::now()).map_err(std::io::Error::other)?.is_some_and(|number| number == chosen) {
+                answers += 1;
+            }
+            let view = View { mounts: &self.mounts, chosen, now: Instant::now() };
+            terminal.draw(|frame| draw(frame, &view))?;
+            if count.is_some_and(|count| answers >= count) {
+                return Ok(());
+            }
+            let heard = event::poll(KEYS);
+            // A signal ends a wait early.
+            let interrupted = heard.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::Interrupted);
+            if interrupted || !heard? {
+                continue;
+            }
+            let Event::Key(KeyEvent { code, modifiers, kind: KeyEventKind::Press, .. }) = event::read()? else {
+                continue;
+            };
+            let most = self.mounts.len().saturating_sub(1);
+            match code {
+                KeyCode::Char('q') | KeyCode::Esc => return Ok(()),
+                KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => return Ok(()),
+                KeyCode::Left | KeyCode::Up => chosen = chosen.saturating_sub(1),
+                KeyCode::Right | KeyCode::Down | KeyCode::Tab => chosen = (chosen + 1).min(most),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A display as text.
+fn printed(view: &View<'_>) -> Result<String, std::convert::Infallible> {
+    let (columns, lines) = PRINTED;
+    let mut terminal = Terminal::new(TestBackend::new(columns, lines))?;
+    terminal.draw(|frame| draw(frame, view))?;
+    let buffer = terminal.backend().buffer();
+    let line = |y| (0..columns).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+    let text: Vec<String> = (0..lines).map(|y| line(y).trim_end().to_owned()).collect();
+    let end = text.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
+    Ok(text[..end].iter().map(|line| format!("{line}\n")).collect())
+}

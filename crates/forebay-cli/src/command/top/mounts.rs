@@ -1,0 +1,47 @@
+//! The mounts that are looked at, and what they say of themselves.
+
+use std::path::{Path, PathBuf};
+
+use forebay_live::explain::Explained;
+use forebay_live::stats::Stats;
+use forebay_live::tree::{EXPLAIN_XATTR, SOCKET_XATTR, STATS_XATTR};
+use serde::de::DeserializeOwned;
+
+use crate::command::stats::{is_socket, published};
+use crate::failure::Failure;
+use crate::listen;
+
+/// What a mount says of itself.
+#[derive(Clone, Debug)]
+pub(super) struct Said {
+    pub(super) stats: Stats,
+    pub(super) explained: Explained,
+}
+
+/// All mounts that this process sees, by mount point, and by their sockets those that it does not
+/// see.
+pub(super) fn all() -> std::io::Result<Vec<PathBuf>> {
+    let mut mounts = forebay_fuse::mounts()?;
+    let socket_of = |point: &PathBuf| published(point, SOCKET_XATTR).ok().map(PathBuf::from);
+    let known: Vec<PathBuf> = mounts.iter().filter_map(socket_of).collect();
+    let folder = listen::sockets().and_then(|folder| std::fs::read_dir(folder).ok());
+    let names = folder.into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    // One that does not answer was left by a crash.
+    let answers = |path: &PathBuf| is_socket(path) && published(path, STATS_XATTR).is_ok();
+    let mut others: Vec<PathBuf> = names.filter(|path| !known.contains(path)).filter(answers).collect();
+    others.sort();
+    mounts.append(&mut others);
+    Ok(mounts)
+}
+
+/// Asks a mount, by its mount point or its control socket. It may take as long as a mount that
+/// hangs.
+pub(super) fn ask(mount: &Path) -> Result<Said, Failure> {
+    Ok(Said { stats: one(mount, STATS_XATTR)?, explained: one(mount, EXPLAIN_XATTR)? })
+}
+
+fn one<T: DeserializeOwned>(mount: &Path, attribute: &str) -> Result<T, Failure> {
+    let text = published(mount, attribute)?;
+    serde_json::from_str(&text)
+        .map_err(|error| Failure::run(format!("{}: {attribute} is not understood: {error}", mount.display())))
+}

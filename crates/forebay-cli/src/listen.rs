@@ -1,0 +1,106 @@
+//! Listening at an address: the token, encryption, and where a mount listens beside its mount
+//! point.
+
+use std::fs::DirBuilder;
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use forebay_live::tree::Tree;
+use forebay_serve::{At, Control, Options, Tls, Token};
+
+use crate::failure::Failure;
+use crate::options::{Clients, ControlAt};
+
+/// The variable that may hold the token. Not an option, since every user can see command lines.
+const TOKEN: &str = "FOREBAY_TOKEN";
+
+/// Adds the clients' token and encryption to options of a server at `address`.
+pub(crate) fn at(address: SocketAddr, clients: &Clients, options: Options) -> Result<Options, Failure> {
+    let options = Options { token: token(clients)?, tls: tls(clients)?, ..options };
+    if options.token.is_some() && options.tls.is_none() && !address.ip().is_loopback() {
+        log::warn!("the token and all bytes pass in the clear: --tls-cert and --tls-key encrypt them");
+    }
+    Ok(options)
+}
+
+fn token(clients: &Clients) -> Result<Option<Token>, Failure> {
+    let (place, text) = match &clients.token_file {
+        Some(file) => {
+            let text = std::fs::read_to_string(file);
+            let text =
+                text.map_err(|error| Failure::input(format!("cannot read the token {}: {error}", file.display())))?;
+            (file.display().to_string(), text)
+        }
+        None => match std::env::var(TOKEN) {
+            Ok(text) => (TOKEN.to_owned(), text),
+            Err(std::env::VarError::NotPresent) => return Ok(None),
+            Err(error) => return Err(Failure::input(format!("{TOKEN}: {error}"))),
+        },
+    };
+    Token::new(&text).map(Some).map_err(|error| Failure::input(format!("{place}: {error}")))
+}
+
+fn tls(clients: &Clients) -> Result<Option<Tls>, Failure> {
+    match (&clients.tls_cert, &clients.tls_key) {
+        (Some(certificate), Some(key)) => Tls::read(certificate, key).map(Some).map_err(Failure::input),
+        _ => Ok(None),
+    }
+}
+
+/// The control channels of a mount.
+pub(crate) struct Controls(Vec<Control>);
+
+impl Controls {
+    /// Listens where it is said. Where no socket is said, it listens at one among the user's
+    /// runtime files, if there are any.
+    pub(crate) fn start(places: &[ControlAt], clients: &Clients, tree: &Arc<Tree>) -> Result<Controls, Failure> {
+        let base = || Options { metrics_paths: clients.metrics_paths, ..Options::control() };
+        let mut controls = Controls(Vec::new());
+        let off = places.contains(&ControlAt::Off);
+        if off && places.len() > 1 {
+            return Err(Failure::input("--control off stands alone; leave the other places out, or off"));
+        }
+        let sockets = places.iter().filter(|place| matches!(place, ControlAt::Unix(_))).count();
+        let addresses = places.len() - sockets - usize::from(off);
+        if sockets > 1 || addresses > 1 {
+            return Err(Failure::input("--control takes one socket and one address at most"));
+        }
+        for place in places {
+            let (at, options) = match place {
+                ControlAt::Off => continue,
+                ControlAt::Unix(path) => (At::Socket(path.clone()), base()),
+                ControlAt::Address(address) => (At::Address(*address), self::at(*address, clients, base())?),
+            };
+            controls.0.push(Control::start(Arc::clone(tree), &at, options).map_err(Failure::input)?);
+        }
+        if sockets == 0 && !off {
+            controls.0.extend(usual(tree, base()));
+        }
+        Ok(controls)
+    }
+
+    /// Ends them, once no reader is left.
+    pub(crate) fn stop(self) {
+        for control in self.0 {
+            control.stop();
+        }
+    }
+}
+
+/// Listens among the user's runtime files. A default place that can't be used is no reason to
+/// refuse.
+fn usual(tree: &Arc<Tree>, options: Options) -> Option<Control> {
+    let folder = sockets()?;
+    let socket = At::Socket(folder.join(format!("{}.sock", std::process::id())));
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|error| error.to_string());
+    let control =
+        made.and_then(|()| Control::start(Arc::clone(tree), &socket, options).map_err(|error| error.to_string()));
+    control.inspect_err(|error| log::warn!("no control socket: {error}")).ok()
+}
+
+/// The folder of mounts' sockets among the user's runtime files.
+pub(crate) fn sockets() -> Option<PathBuf> {
+    Some(Path::new(&std::env::var_os("XDG_RUNTIME_DIR")?).join("forebay"))
+}

@@ -1,0 +1,30 @@
+//! Options of `forebay top`.
+
+use std::path::PathBuf;
+
+use clap::{Args, value_parser};
+
+use crate::period::Period;
+
+/// `forebay top`
+#[derive(Debug, Args)]
+pub(crate) struct Top {
+    /// Mount points and control sockets; by default all that this user can look at
+    #[arg(value_name = "MOUNT")]
+    pub(crate) mounts: Vec<PathBuf>,
+
+    /// How long a figure is shown before the next
+    #[arg(long, value_name = "TIME", default_value = "1s", env = "FOREBAY_TOP_INTERVAL")]
+    pub(crate) interval: Period,
+
+    /// End after so many figures of each mount
+    ///
+    /// Without it the display goes on until q is pressed. Where the output is no terminal there is
+    /// one figure. Example: `--json --count 60`
+    #[arg(long, value_name = "COUNT", value_parser = value_parser!(u32).range(1..), env = "FOREBAY_TOP_COUNT")]
+    pub(crate) count: Option<u32>,
+
+    /// Print JSON, a line for each figure
+    #[arg(long)]
+    pub(crate) json: bool,
+}

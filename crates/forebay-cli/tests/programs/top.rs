@@ -1,0 +1,170 @@
+//! `forebay top` on a real terminal, that of tmux: it shows mounts, says when one is gone, and
+//! leaves the terminal as it was, however it ends.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use forebay_testkit::process::Signal;
+use forebay_testkit::{mounts, need};
+use serde_json::Value;
+
+use crate::{Mount, eventually, forebay, text};
+
+/// A terminal. Its programs end when it is dropped.
+struct Tmux<'a> {
+    tmux: &'a Path,
+    folder: tempfile::TempDir,
+}
+
+impl Tmux<'_> {
+    /// One of so many columns and lines, with a shell.
+    fn start<'a>(tmux: &'a Path, columns: &str, lines: &str) -> Tmux<'a> {
+        let terminal = Tmux { tmux, folder: tempfile::tempdir().expect("a folder") };
+        let begun =
+            terminal.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", columns, "-y", lines, "env PS1='$ ' sh"]);
+        assert!(begun.status.success(), "{begun:?}");
+        terminal
+    }
+
+    fn tmux(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(self.tmux);
+        command.arg("-u").arg("-S").arg(self.folder.path().join("socket")).args(args);
+        command.env("LC_ALL", "C.UTF-8").env("TERM", "xterm-256color").stdin(Stdio::null());
+        command.output().expect("tmux starts")
+    }
+
+    fn types(&self, keys: &[&str]) {
+        self.tmux(&[&["send-keys"], keys].concat());
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p"]).stdout).into_owned()
+    }
+
+    fn shows(&self, expected: &str) {
+        eventually(&format!("{expected:?} is on the screen"), || self.screen().contains(expected));
+    }
+
+    /// The process that the shell has started.
+    fn child(&self) -> i32 {
+        let shell = String::from_utf8(self.tmux(&["display-message", "-p", "#{pane_pid}"]).stdout).expect("text");
+        let shell = shell.trim();
+        let children = fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).expect("readable");
+        children.split_whitespace().next_back().expect("a child").parse().expect("a number")
+    }
+}
+
+impl Drop for Tmux<'_> {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+/// A mount of a folder with a few files, and the folder.
+fn mount() -> (tempfile::TempDir, Mount) {
+    let folder = tempfile::tempdir().expect("a folder");
+    for number in 0..4 {
+        fs::write(folder.path().join(format!("shard-{number}")), vec![7; 4 << 20]).expect("written");
+    }
+    let mount = Mount::start(&[text(folder.path()), "--memory", "32MiB"]);
+    (folder, mount)
+}
+
+#[test]
+fn a_terminal_shows_mounts_and_is_left_as_it_was() {
+    let tmux = need!("tmux");
+    if !mounts::possible() {
+        return;
+    }
+    let ((_folder, first), (_other, second)) = (mount(), mount());
+    let command = |mounts: &[&Mount]| {
+        let points: Vec<String> = mounts.iter().map(|mount| format!("'{}'", text(mount.path()))).collect();
+        let program = env!("CARGO_BIN_EXE_forebay");
+        format!("{program} --config /dev/null top --interval 200ms {}; echo ended-$?", points.join(" "))
+    };
+    for (columns, lines) in [("80", "24"), ("200", "50")] {
+        let terminal = Tmux::start(&tmux, columns, lines);
+        terminal.types(&["echo be''fore", "Enter"]);
+        terminal.shows("before");
+        terminal.types(&[&command(&[&first, &second]), "Enter"]);
+        terminal.shows("2 mounts");
+        terminal.shows("auto, ");
+        fs::read(first.path().join("shard-1")).expect("readable");
+        terminal.shows("shard-1");
+        assert!(!terminal.screen().contains("before"), "it has a screen of its own");
+        terminal.types(&["Right"]);
+        terminal.shows("no stream was read within 5 s");
+        terminal.types(&["q"]);
+        terminal.shows("ended-0");
+        assert!(terminal.screen().contains("before"), "{}", terminal.screen());
+        terminal.types(&["echo $((40+2)) sees keys", "Enter"]);
+        terminal.shows("42 sees keys");
+    }
+    let terminal = Tmux::start(&tmux, "80", "24");
+    terminal.types(&["echo be''fore", "Enter", &command(&[&first]), "Enter"]);
+    terminal.shows("shard-1");
+    first.end(Signal::KILL);
+    terminal.shows("its forebay is gone");
+    assert!(terminal.screen().contains("gone for "), "{}", terminal.screen());
+    let child = rustix::process::Pid::from_raw(terminal.child()).expect("a process");
+    rustix::process::kill_process(child, Signal::TERM).expect("it runs");
+    terminal.shows("ended-0");
+    assert!(terminal.screen().contains("before"), "{}", terminal.screen());
+}
+
+#[test]
+fn without_a_terminal_there_is_one_figure_or_lines_of_json() {
+    if !mounts::possible() {
+        return;
+    }
+    let (_folder, mount) = mount();
+    fs::read(mount.path().join("shard-2")).expect("readable");
+    let top = |args: &[&str]| {
+        let output = forebay(&[&["top", "--interval", "100ms"], args].concat()).output().expect("the command starts");
+        (output.status.code(), String::from_utf8(output.stdout).expect("text"), output.stderr)
+    };
+    let (code, shown, _) = top(&[text(mount.path())]);
+    assert!(code == Some(0) && shown.contains("auto, ") && shown.contains("shard-2"), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 100) && !shown.contains('\u{1b}'), "{shown}");
+    let (_, all, _) = top(&[]);
+    assert!(all.contains(text(mount.path())), "all mounts are found:\n{all}");
+
+    let (code, lines, _) = top(&["--json", "--count", "3", text(mount.path())]);
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!((code, lines.len()), (Some(0), 3));
+    assert!(lines.iter().all(|line| line["policy"] == "auto" && line["mount"] == text(mount.path())), "{lines:?}");
+    assert_eq!((&lines[0]["rates"], &lines[2]["rates"]["read_bytes"]), (&Value::Null, &0.0.into()));
+    assert_eq!(lines[2]["streams"][0]["file"], "shard-2");
+    assert!(lines[2]["streams"][0]["reason"].as_str().is_some_and(|reason| !reason.is_empty()));
+
+    let (code, _, said) = top(&["/"]);
+    let said = String::from_utf8_lossy(&said);
+    assert!(code == Some(1) && said.contains("/ is not a forebay mount"), "{said}");
+}
+
+/// A mount that is out of sight, as in another container, is found by its socket.
+#[test]
+fn a_socket_is_as_good_as_a_mount() {
+    if !mounts::possible() {
+        return;
+    }
+    let runtime = tempfile::tempdir().expect("a folder");
+    let folder = runtime.path().join("forebay");
+    fs::create_dir(&folder).expect("a folder");
+    let socket = folder.join("one.sock");
+    let source = tempfile::tempdir().expect("a folder");
+    let control = format!("unix:{}", text(&socket));
+    let _mount = Mount::start(&[text(source.path()), "--memory", "32MiB", "--control", &control]);
+    let json = forebay(&["top", "--json", "--count", "1", text(&socket)]).output().expect("the command starts");
+    let line: Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!((&line["policy"], &line["mount"]), (&"auto".into(), &text(&socket).into()));
+    for command in ["stats", "explain"] {
+        let shown = forebay(&[command, text(&socket)]).output().expect("the command starts");
+        assert!(String::from_utf8_lossy(&shown.stdout).starts_with("auto, "), "{command}: {shown:?}");
+    }
+    // It is a mount that is seen, so its socket is not another.
+    let mut all = forebay(&["top"]);
+    let all = all.env("XDG_RUNTIME_DIR", runtime.path()).output().expect("the command starts");
+    assert!(!String::from_utf8_lossy(&all.stdout).contains("one.sock"), "{all:?}");
+}
