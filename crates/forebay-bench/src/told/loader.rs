@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::ensure;
-use forebay_serve::Control;
+use forebay_serve::{At, Control, Options};
 use forebay_testkit::delay::DelayProxy;
 use forebay_testkit::s3::S3;
 use serde::Deserialize;
@@ -94,8 +94,8 @@ impl Program {
     /// The same through a mount, which is told the order or not.
     fn mounted(&self, proxy: &DelayProxy, told: bool) -> anyhow::Result<f64> {
         let store = Store::start(proxy, self.files)?;
-        let socket = self.packages.path().join("control.sock");
-        let control = Control::start(store.tree, &socket)?;
+        let socket = At::Socket(self.packages.path().join("control.sock"));
+        let control = Control::start(store.tree, &socket, Options::control())?;
         let rate = self.trained(&store.point.path().join("train"), told)?;
         drop(control);
         store.mount.unmount()?;
