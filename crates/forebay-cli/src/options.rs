@@ -16,6 +16,7 @@ mod contexts;
 mod device;
 mod disk;
 mod explain;
+mod fstab;
 mod kernel_cache;
 mod reading;
 mod report;
@@ -24,6 +25,7 @@ mod run;
 mod serve;
 mod shown;
 pub(crate) mod sim;
+mod sources;
 mod stores;
 mod stripe;
 mod trace;
@@ -35,6 +37,7 @@ pub(crate) use contexts::{
 pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, DeviceList, DeviceSchedulers, DeviceShow};
 pub(crate) use disk::Disk;
 pub(crate) use explain::{At, Explain};
+pub(crate) use fstab::Fstab;
 pub(crate) use kernel_cache::KernelCache;
 pub(crate) use reading::Reading;
 pub(crate) use report::Report;
@@ -43,6 +46,7 @@ pub(crate) use run::{Mapped, Program, Record, Run};
 pub(crate) use serve::Serve;
 pub(crate) use shown::Shown;
 pub(crate) use sim::Sim;
+pub(crate) use sources::Sources;
 pub(crate) use stores::{Settings, Stores, labels};
 pub(crate) use stripe::Stripe;
 pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
@@ -178,8 +182,18 @@ pub(crate) struct Mount {
     /// sources need such names. Example: `hot=/ssd cold=s3://bucket /mnt/data`
     // One list, split in code: two would make clap take `SOURCE` before an option for the mount
     // point.
-    #[arg(required = true, num_args = 1.., value_name = "SOURCE")]
+    #[arg(num_args = 1.., value_name = "SOURCE")]
     pub(crate) places: Vec<OsString>,
+
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+
+    /// The empty folder to mount at, with --source
+    ///
+    /// /dev/fd/N is a FUSE descriptor that the parent process has mounted and left open. Example:
+    /// `--source /srv/data --mountpoint /mnt/data`
+    #[arg(long, value_name = "FOLDER", conflicts_with = "places")]
+    pub(crate) mountpoint: Option<PathBuf>,
 
     /// How they are read.
     #[command(flatten)]
@@ -204,6 +218,10 @@ pub(crate) struct Mount {
     #[arg(long)]
     pub(crate) allow_other: bool,
 
+    /// Let no program that lies in the mount be run
+    #[arg(long)]
+    pub(crate) noexec: bool,
+
     /// Return once the mount is ready, and go on in the background
     #[arg(long, short)]
     pub(crate) daemon: bool,
@@ -219,6 +237,10 @@ pub(crate) struct Mount {
     /// Threads that answer the kernel; by default one for each processor
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
+
+    /// Set by mount.forebay: the table of mounts shows the source as it stands in fstab
+    #[arg(long, hide = true)]
+    pub(crate) fs_name: Option<String>,
 
     /// Set for the process that goes on in the background
     #[arg(long, hide = true)]
