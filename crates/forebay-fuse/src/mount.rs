@@ -191,7 +191,14 @@ fn serve(
     options: &MountOptions,
 ) -> Result<Mounted, MountError> {
     let mounted = Mounted { unmounter: Unmounter { life: Arc::clone(&life) }, _watcher: None };
-    let failed = |error| MountError::io(&life.point, error);
+    let failed = |error: io::Error| match error.kind() {
+        // The kernel's answer to a descriptor without a mount.
+        io::ErrorKind::PermissionDenied if life.id.is_none() => {
+            let reason = "is not mounted; the parent mounts before it hands the descriptor over";
+            MountError::Handed { point: life.point.clone(), reason }
+        }
+        _ => MountError::io(&life.point, error),
+    };
 
     let mut config = fuser::Config::default();
     config.acl = acl;
@@ -252,26 +259,32 @@ impl Life {
     }
 
     fn detach(&self) -> Result<(), MountError> {
-        let refused = |reason: String| MountError::Unmount { point: self.point.clone(), reason };
         let mut state = self.state.lock();
         if !state.detached {
-            let table = |error: io::Error| refused(error.to_string());
-            match self.id {
-                // The parent unmounts its mount.
-                None => {}
-                Some(id) => match table::at(&self.point).map_err(table)? {
-                    Some(top) if top.id == id => device::detach(&self.point)?,
-                    Some(top) if table::has(id).map_err(table)? => {
-                        return Err(refused(format!("{} {} is mounted over it", top.kind, top.source.display())));
-                    }
-                    // Another process has unmounted it.
-                    _ => {}
-                },
+            // The parent unmounts its mount.
+            if let Some(id) = self.id {
+                self.take_off(id, state.ended.is_some())?;
             }
             state.detached = true;
             self.changed.notify_all();
         }
         Ok(())
+    }
+
+    /// Takes the mount `id` off its point, unless another process has done so.
+    ///
+    /// The kernel gives the id of a mount that is gone to the next one, which may be at the same
+    /// point by now. So a mount that `ended` is taken off only if it is there and dead.
+    fn take_off(&self, id: u64, ended: bool) -> Result<(), MountError> {
+        let refused = |reason: String| MountError::Unmount { point: self.point.clone(), reason };
+        let unknown = |error: io::Error| refused(error.to_string());
+        match table::at(&self.point).map_err(unknown)? {
+            Some(top) if top.id == id && (!ended || point::is_dead(&self.point)) => device::detach(&self.point),
+            Some(top) if top.id != id && !ended && table::has(id).map_err(unknown)? => {
+                Err(refused(format!("{} {} is mounted over it", top.kind, top.source.display())))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Waits until the requests under way are answered and no file is open, but not longer than the
