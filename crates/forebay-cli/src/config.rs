@@ -60,7 +60,28 @@ fn usual_file() -> Option<PathBuf> {
 /// The commands with the defaults that the text of a file gives.
 fn defaults(command: Command, file: &Path, text: &str) -> Result<Command, Error> {
     let table: Table = text.parse().map_err(|error| syntax(file, text, &error))?;
+    let command = match table.get("mount") {
+        Some(Value::Table(mount)) => examined(command, file, mount)?,
+        _ => command,
+    };
     set(command, file, "", table)
+}
+
+/// `forebay doctor` examines the mount that the file describes: so the options that both commands
+/// have count for both.
+fn examined(command: Command, file: &Path, mount: &Table) -> Result<Command, Error> {
+    let Some(mut doctor) = command.find_subcommand("doctor").cloned() else { return Ok(command) };
+    for (key, value) in mount {
+        if options(&doctor).any(|arg| is_named(arg, key)) {
+            doctor = default(doctor, file, "mount", key, value)?;
+        }
+    }
+    Ok(command.mut_subcommand("doctor", |_| doctor))
+}
+
+/// Whether a key of the file is the option's.
+fn is_named(arg: &Arg, key: &str) -> bool {
+    arg.get_long() == Some(&key.replace('_', "-"))
 }
 
 /// A command, `path` by name, with the defaults that its table gives it and the commands below it.
@@ -86,7 +107,7 @@ fn within(path: &str, name: &str) -> String {
 fn default(command: Command, file: &Path, path: &str, key: &str, value: &Value) -> Result<Command, Error> {
     let file = file.to_path_buf();
     let place = if path.is_empty() { format!("`{key}`") } else { format!("`{key}` in [{path}]") };
-    let Some(arg) = options(&command).find(|arg| arg.get_long() == Some(&key.replace('_', "-"))) else {
+    let Some(arg) = options(&command).find(|arg| is_named(arg, key)) else {
         return Err(Error::Unknown { file, place, known: known(&command, path) });
     };
     let Some(texts) = texts(arg, value) else {
@@ -254,10 +275,16 @@ mod tests {
     #[test]
     fn mistakes_name_the_file_the_key_and_what_is_known() {
         let unknown = error("[mount]\nmemroy = 1");
-        assert!(unknown.starts_with("c.toml: unknown `memroy` in [mount]; known are memory, policy,"), "{unknown}");
+        assert!(
+            unknown.starts_with("c.toml: unknown `memroy` in [mount]; known are source, mountpoint, memory, policy,"),
+            "{unknown}"
+        );
         assert!(!unknown.contains("detached"), "{unknown}");
         let table = error("[mounts]\nmemory = 1");
-        assert!(table.contains("unknown `mounts`; known are log, log-file, [mount], [serve], [profile]"), "{table}");
+        assert!(
+            table.contains("unknown `mounts`; known are log, log-file, log-format, [mount], [serve], [profile]"),
+            "{table}"
+        );
         assert!(error("config = 'x'").contains("unknown `config`"));
         assert!(error("[reference]\nx = 1").contains("unknown"));
         let list = error("[mount]\nmemory = [1]");

@@ -13,6 +13,7 @@ use std::process::{Command, Stdio};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::failure::Failure;
+use crate::journal;
 
 /// Starts a command in the background, with this to read, and waits until it is ready or has
 /// failed. Returns its line.
@@ -63,12 +64,14 @@ pub(crate) fn ready(line: &str) -> std::io::Result<()> {
     stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush())
 }
 
-/// In the background process, once it is ready: closes the inherited standard streams, and leaves
-/// the inherited folder.
+/// In the background process, once it is ready: closes the inherited standard streams, except an
+/// error stream that leads to the journal, and leaves the inherited folder.
 pub(crate) fn let_go() -> std::io::Result<()> {
     let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
-    rustix::stdio::dup2_stderr(&null)?;
+    if !journal::receives(&std::io::stderr()) {
+        rustix::stdio::dup2_stderr(&null)?;
+    }
     std::env::set_current_dir("/")
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use forebay_source::uri::OpenError;
 
 use crate::config;
+use crate::journal;
 
 /// The reason why the command did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +81,9 @@ impl Failure {
         if let Failure::Said(code) = *self {
             return ExitCode::from(code);
         }
+        if journal::receives(&std::io::stderr()) {
+            let _ = write!(std::io::stderr(), "<3>");
+        }
         let (bold, plain) = if coloured(&std::io::stderr()) { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
         let _ = writeln!(std::io::stderr(), "{bold}error:{plain} {}", self.to_string().replace('\n', "; "));
         ExitCode::from(code)
@@ -145,7 +149,7 @@ mod tests {
     fn clap_speaks_in_one_line() {
         assert_eq!(
             line(&["stats"]),
-            "the following required arguments were not provided: <MOUNTPOINT>; usage: forebay stats [OPTIONS] <MOUNTPOINT>"
+            "the following required arguments were not provided: <MOUNTPOINT>; usage: forebay stats <MOUNTPOINT>"
         );
         let policy = line(&["mount", "a", "b", "--policy", "psychic"]);
         assert!(

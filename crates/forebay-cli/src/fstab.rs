@@ -7,12 +7,12 @@
 
 mod words;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{ExitCode, Stdio};
 
-use clap::{Arg, Command, FromArgMatches, Parser};
+use clap::{Command, Parser};
 use forebay_source::uri;
 
 use crate::failure::Failure;
@@ -162,7 +162,7 @@ fn joined(name: &str, value: &OsStr) -> OsString {
 /// Options of `forebay mount` as a line sets them.
 struct Settings {
     sloppy: bool,
-    known: BTreeSet<String>,
+    known: BTreeMap<String, String>,
     sources: Vec<OsString>,
     /// By name; of a name that comes twice the last counts.
     others: Vec<(String, Option<OsString>)>,
@@ -170,7 +170,7 @@ struct Settings {
 
 impl Settings {
     fn new(sloppy: bool) -> Settings {
-        Settings { sloppy, known: known(&options::definitions()), sources: Vec::new(), others: Vec::new() }
+        Settings { sloppy, known: settable(&options::definitions()), sources: Vec::new(), others: Vec::new() }
     }
 
     fn take(&mut self, Word { name, value }: Word) -> Result<(), Failure> {
@@ -182,7 +182,7 @@ impl Settings {
                 return Err(Failure::input("a mount of Forebay keeps its options: unmount it, then mount it again"));
             }
             (_, value) if option == "source" => self.sources.extend(value),
-            (_, value) if self.known.contains(&option) => self.set(option, value),
+            (_, value) if self.known.contains_key(&option) => self.set(option, value),
             _ if self.sloppy => {}
             _ => return Err(self.unknown(&name)),
         }
@@ -195,7 +195,7 @@ impl Settings {
     }
 
     fn unknown(&self, name: &str) -> Failure {
-        let near = near(name, self.known.iter().map(String::as_str).chain(IGNORED));
+        let near = near(name, self.known.keys().map(String::as_str).chain(IGNORED));
         let advice = if near.is_empty() {
             "`forebay mount --help` lists those of Forebay".to_owned()
         } else {
@@ -205,12 +205,12 @@ impl Settings {
     }
 }
 
-/// The options of `forebay mount` that a line can set.
-fn known(definitions: &Command) -> BTreeSet<String> {
+/// The options of `forebay mount` that a line can set, each with its short help.
+pub(crate) fn settable(definitions: &Command) -> BTreeMap<String, String> {
     let mount = definitions.find_subcommand("mount").map(Command::get_arguments).into_iter().flatten();
-    let settable = |arg: &&Arg| !arg.is_hide_set();
-    let names = definitions.get_arguments().chain(mount).filter(settable).filter_map(Arg::get_long);
-    names.filter(|name| !CHOSEN.contains(name)).map(str::to_owned).collect()
+    let args = mount.chain(definitions.get_arguments()).filter(|arg| !arg.is_hide_set());
+    let named = args.filter_map(|arg| Some((arg.get_long()?, arg.get_help().map(ToString::to_string)?)));
+    named.filter(|(name, _)| !CHOSEN.contains(name)).map(|(name, help)| (name.to_owned(), help)).collect()
 }
 
 /// The known words that look most like this one, best first, at most three.
@@ -245,12 +245,12 @@ mod tests {
     #[test]
     fn every_option_of_the_command_stands_in_a_line_with_dashes_or_underscores() {
         let definitions = options::definitions();
-        let known = known(&definitions);
+        let known = settable(&definitions);
         for arg in definitions.find_subcommand("mount").unwrap().get_arguments().filter(|arg| !arg.is_hide_set()) {
             let Some(name) = arg.get_long() else { continue };
-            assert!(known.contains(name) || CHOSEN.contains(&name), "{name}");
+            assert!(known.contains_key(name) || CHOSEN.contains(&name), "{name}");
         }
-        assert!(known.contains("log-file") && !known.contains("detached"));
+        assert!(known.contains_key("log-file") && !known.contains_key("detached"));
         for allow in ["allow-other", "allow_other", "allow_other=true"] {
             let mount = mount(&format!("rw,memory=2GiB,{allow},_netdev,x-systemd.idle-timeout=5,comment=a b")).unwrap();
             assert!(mount.allow_other && mount.daemon);

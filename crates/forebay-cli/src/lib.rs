@@ -23,6 +23,7 @@ mod reference;
 mod report;
 mod size;
 mod storage;
+mod supervisor;
 mod table;
 mod traces;
 

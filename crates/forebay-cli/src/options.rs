@@ -10,11 +10,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
-use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
+use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, value_parser};
 
 mod contexts;
 mod device;
 mod disk;
+mod doctor;
 mod explain;
 mod fstab;
 mod kernel_cache;
@@ -36,6 +37,7 @@ pub(crate) use contexts::{
 };
 pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, DeviceList, DeviceSchedulers, DeviceShow};
 pub(crate) use disk::Disk;
+pub(crate) use doctor::{Configuration, Doctor};
 pub(crate) use explain::{At, Explain};
 pub(crate) use fstab::Fstab;
 pub(crate) use kernel_cache::KernelCache;
@@ -78,9 +80,25 @@ pub(crate) struct Forebay {
     #[arg(long, global = true, help_heading = EVERY, value_name = "FILE")]
     pub(crate) log_file: Option<PathBuf>,
 
+    /// The form of the log: text, or a line of JSON for each message
+    ///
+    /// If standard error leads to the journal, text has no time, since the journal has one, and
+    /// its level is the journal's. Example: `--log-format json`
+    #[arg(long, global = true, help_heading = EVERY, value_name = "FORMAT", value_enum, default_value = "text")]
+    pub(crate) log_format: LogFormat,
+
     /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The form of the log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Seconds since the start, level, module, message
+    Text,
+    /// An object for each message
+    Json,
 }
 
 /// A command of `forebay`.
@@ -162,10 +180,21 @@ pub(crate) enum Command {
     /// It runs until it is interrupted or unmounted. Example: `forebay disk --device ibm-10k
     /// disk.img /mnt/disk`
     Disk(Disk),
+    /// Check what a mount needs, and say what to do
+    ///
+    /// The command fails if a check fails. Example: `forebay doctor s3://bucket`
+    Doctor(Box<Doctor>),
     /// Check the claims of the papers
     ///
     /// The command fails if a claim fails. Example: `forebay repro cp-depth`
     Repro(Repro),
+    /// Print a script that completes the command in a shell
+    ///
+    /// Example: `forebay completions bash >/etc/bash_completion.d/forebay`
+    Completions(Completions),
+    /// Write the pages of man(1)
+    #[command(hide = true)]
+    Manual(Manual),
     /// Print docs/cli.md
     #[command(hide = true)]
     Reference,
@@ -310,14 +339,39 @@ pub(crate) struct Demo {
     pub(crate) json: bool,
 }
 
+/// `forebay completions`
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell: bash, elvish, fish, powershell or zsh
+    #[arg(value_name = "SHELL", value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// `forebay manual`
+#[derive(Debug, Args)]
+pub(crate) struct Manual {
+    /// The folder for the pages
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+}
+
 /// Reads the command line, the environment and the configuration file.
 pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Forebay, Failure> {
     let args: Vec<OsString> = args.into_iter().collect();
     // The file changes defaults, so it must be known before the second, final parse.
     let first = definitions().ignore_errors(true).try_get_matches_from(&args)?;
     let file = first.try_get_one::<PathBuf>("config").ok().flatten();
-    let matches = config::apply(definitions(), file.map(PathBuf::as_path))?.try_get_matches_from(&args)?;
-    Ok(Forebay::from_arg_matches(&matches)?)
+    let asked = first.subcommand_name() == Some("doctor");
+    let (definitions, fault) = match config::apply(definitions(), file.map(PathBuf::as_path)) {
+        Ok(definitions) => (definitions, None),
+        Err(fault) if asked => (definitions(), Some(fault.to_string())),
+        Err(fault) => return Err(fault.into()),
+    };
+    let mut parsed = Forebay::from_arg_matches(&definitions.try_get_matches_from(&args)?)?;
+    if let Command::Doctor(doctor) = &mut parsed.command {
+        doctor.configuration = Configuration { file: parsed.config.clone(), fault };
+    }
+    Ok(parsed)
 }
 
 /// The commands and their options, complete with variables and the values of flags.

@@ -21,7 +21,7 @@ use signal_hook::iterator::Signals;
 use crate::failure::Failure;
 use crate::options::{ControlAt, Mount, Reading};
 use crate::reading::Shows;
-use crate::{daemon, output, reading};
+use crate::{daemon, output, reading, supervisor};
 
 /// Mounts, says when it is ready, and returns once it is unmounted.
 pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
@@ -43,6 +43,7 @@ pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
         (served.unmount)()?;
         return Err(Failure::run(format!("cannot go into the background: {error}")));
     }
+    supervisor::ready(&line);
     serve(served, signals)
 }
 
@@ -229,6 +230,7 @@ pub(super) fn serve(served: Served, mut signals: Signals) -> Result<(), Failure>
     let thread = std::thread::Builder::new().name("forebay-signals".into()).spawn(move || {
         for signal in signals.forever() {
             log::info!("signal {signal}: unmounting");
+            supervisor::stopping();
             match unmount() {
                 Ok(()) => return,
                 // The mount is busy; the next signal tries again.

@@ -14,7 +14,7 @@ use signal_hook::iterator::Signals;
 use crate::failure::Failure;
 use crate::options::Serve;
 use crate::reading::Shows;
-use crate::{output, reading};
+use crate::{output, reading, supervisor};
 
 /// The variable that may hold the token. Not an option, since every user can see command lines.
 const TOKEN: &str = "FOREBAY_TOKEN";
@@ -30,8 +30,10 @@ pub(crate) fn run(options: &Serve) -> Result<(), Failure> {
     } else {
         output::print(&format!("ready: {what} at {url}\n"))?;
     }
+    supervisor::ready(&format!("ready: {what} at {url}"));
     if let Some(signal) = signals.forever().next() {
         log::info!("signal {signal}: ending");
+        supervisor::stopping();
     }
     if !server.stop() {
         log::warn!("answers that took longer than {} were broken off", options.grace);
