@@ -5,6 +5,7 @@ mod completions;
 mod doctor;
 mod fstab;
 mod handed;
+mod scale_out;
 mod supervisor;
 
 use std::io::{BufRead, BufReader, PipeReader};
