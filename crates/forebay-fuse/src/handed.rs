@@ -38,8 +38,8 @@ pub(crate) fn device(point: &Path) -> Result<Option<OwnedFd>, MountError> {
     }
     // Programs that we start shall not keep the mount alive.
     rustix::io::fcntl_setfd(borrowed, FdFlags::CLOEXEC).map_err(|errno| MountError::io(point, errno.into()))?;
-    // SAFETY: it is open. Nothing else in this process opens `/dev/fuse` before a mount does, so the
-    // parent left it for us, and it has no other owner here.
+    // SAFETY: it is open. Nothing else in this process opens `/dev/fuse` before a mount does, so
+    // the parent left it for us, and it has no other owner here.
     Ok(Some(unsafe { OwnedFd::from_raw_fd(number) }))
 }
 

@@ -137,7 +137,8 @@ impl MountError {
 /// mount that an earlier process left at `point` is replaced.
 ///
 /// The `point` `/dev/fd/N` is a mount that the parent process has made, by its descriptor. The
-/// parent decides its options and unmounts it; `allow_other`, `noexec` and `fs_name` have no effect.
+/// parent decides its options and unmounts it; `allow_other`, `noexec` and `fs_name` count for
+/// nothing.
 pub fn mount(tree: Arc<Tree>, point: &Path, options: MountOptions) -> Result<Mounted, MountError> {
     // The handlers of a mount are threads of its readers.
     let watcher = tree.watch_handlers().map_err(|error| MountError::io(point, error))?;

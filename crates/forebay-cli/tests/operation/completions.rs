@@ -8,7 +8,7 @@ use forebay_testkit::need;
 
 use crate::{forebay, text};
 
-/// The commands and their options, as docs/cli.md has them; a test of the command keeps it complete.
+/// The commands and their options, as docs/cli.md has them.
 fn documented() -> Vec<(String, BTreeSet<String>)> {
     let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md")).expect("there");
     let mut commands = Vec::new();

@@ -50,7 +50,7 @@ fn child(program: &Path, source: &Path, device: &OwnedFd) -> Command {
     command
 }
 
-/// A folder that everybody may read, with a file and the command, which may lie where nobody may go.
+/// A folder that everybody may read, with a file and a copy of the command.
 fn public() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("ours");

@@ -83,10 +83,11 @@ fn other_users(wanted: bool) -> Finding {
     if wanted { Finding::failed(check, about, advice) } else { Finding::warning(check, about, advice) }
 }
 
+/// A mount raises its limit to the hard one by itself.
 fn descriptors() -> Finding {
-    let (check, limit) = ("descriptors", getrlimit(Resource::Nofile).current);
+    let (check, limit) = ("descriptors", getrlimit(Resource::Nofile).maximum);
     let about = limit.map_or_else(|| "as many as are wanted".to_owned(), |limit| format!("at most {limit}"));
-    let advice = "raise the limit: `ulimit -n 65536`, or LimitNOFILE=65536 in the unit";
+    let advice = "raise the hard limit: LimitNOFILE=65536 in the unit, or /etc/security/limits.conf";
     match limit {
         Some(limit) if limit < LEAST => Finding::failed(check, about, advice),
         Some(limit) if limit < ENOUGH => Finding::warning(check, about, advice),

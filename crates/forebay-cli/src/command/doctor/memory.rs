@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Finding;
 use crate::size::{Size, about};
 
-/// Memory of a mount beside its budget: the program, its threads, and what the allocator holds back.
+/// Memory of a mount beside its budget: the program, its threads, and the allocator's reserve.
 const BESIDE: u64 = 64 << 20;
 
 /// The findings for a budget.
