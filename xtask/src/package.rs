@@ -47,7 +47,7 @@ fn makers() -> Result<()> {
         let name = maker.split('@').next().unwrap_or(maker);
         if !folder_of_makers().join("bin").join(name).is_file() {
             println!("building {maker}, some minutes");
-            let mut install = cargo(&["install", "--quiet", "--locked", "--debug", maker, "--root"]);
+            let mut install = cargo(&["install", "--quiet", "--locked", maker, "--root"]);
             ensure!(succeeds(install.arg(folder_of_makers())), "{maker} cannot be built");
         }
     }
@@ -82,6 +82,7 @@ fn command(dev: bool, stage: &Path) -> Result<PathBuf> {
 /// Everything beside the command.
 fn parts(program: &Path, stage: &Path) -> Result<()> {
     ensure!(succeeds(Command::new(program).arg("manual").arg(stage.join("man"))), "no manual");
+    fs::write(stage.join("man/mount.fuse.forebay.8"), ".so man8/mount.forebay.8\n")?;
     for (shell, name) in [("bash", "forebay"), ("zsh", "_forebay"), ("fish", "forebay.fish")] {
         let script = Command::new(program).args(["completions", shell]).output()?;
         ensure!(script.status.success(), "no completions for {shell}");
@@ -111,7 +112,7 @@ fn copyright() -> Result<String> {
     Ok(format!(
         "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: forebay
-Comment: the program contains libraries of others; LICENSES.txt.gz in this
+Comment: the program contains libraries of others; LICENSES.txt in this
  folder has each with its licence.
 
 Files: *
@@ -137,7 +138,7 @@ fn changelog() -> Result<String> {
     Ok(format!(
         "forebay ({}-1) unstable; urgency=medium
 
-  * CHANGELOG.md in this folder says what is new.
+  * changelog.gz in this folder says what is new.
 
  -- The Forebay contributors <contributors@forebay.invalid>  {date}
 ",
