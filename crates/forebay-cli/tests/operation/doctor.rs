@@ -164,6 +164,8 @@ fn a_user_needs_the_program_that_mounts_and_perhaps_a_permission() {
         let report = Report::of(command);
         report.says("fusermount3", state, "");
         report.says("other users", permitted, "--allow-other");
+        let open = fs::metadata("/dev/fuse").is_ok_and(|device| device.permissions().mode() & 0o006 == 0o006);
+        report.says("fuse", if open { "ok" } else { "failed" }, "/dev/fuse");
     }
     // Folders that a user cannot write.
     let mut command = Command::new(&program);

@@ -14,21 +14,23 @@ use forebay_testkit::scratch::Scratch;
 
 use crate::bare;
 
-/// Before each script: a copy of mount.fuse3 and our program are all there is in /sbin.
+/// Before each script: copies of mount.fuse3 and of our program are all there is in /sbin.
 const PREPARE: &str = r#"
 set -eu
 mkdir -p sbin "source dir" mnt other
 echo hello >"source dir/file"
 cp -a /sbin/mount.fuse3 sbin/
 ln -s mount.fuse3 sbin/mount.fuse
-ln -s "$FOREBAY" sbin/forebay
-ln -s "$FOREBAY" sbin/mount.forebay
+cp "$FOREBAY" sbin/forebay
+ln -s forebay sbin/mount.forebay
+chmod 755 . "source dir" sbin/forebay
 : >fstab
 mount --bind sbin /sbin
 mount --bind fstab /etc/fstab
 code() { set +e; "$@" 2>said; got=$?; set -e; cat said >&2; }
 expect() { [ "$got" = "$1" ] || { echo "exit code $got instead of $1" >&2; exit 1; }; }
 says() { grep -qF -- "$1" said || { echo "it does not say: $1" >&2; exit 1; }; }
+gone() { if mounted "$1"; then echo "$1 is mounted" >&2; exit 1; fi; }
 mounted() { grep -qF " $PWD/$1 " /proc/self/mountinfo; }
 "#;
 
@@ -71,17 +73,17 @@ s3://$BUCKET $PWD/other forebay rw,noatime,noexec,endpoint=$ENDPOINT,region=us-e
 END
 code mount -a; expect 64; says "http://127.0.0.1:1"
 [ "$(cat mnt/file)" = hello ]; [ "$(cat other/object)" = "from the bucket" ]
-! mounted dead
+gone dead
 grep -F " $PWD/other " /proc/self/mountinfo | grep -q noexec
 grep -F " $PWD/mnt " /proc/self/mountinfo | grep -q allow_other
 # Those that are mounted are left alone.
 code mount -a; expect 32
-[ "$(grep -c fuse.forebay /proc/self/mountinfo)" = 2 ]
-umount mnt; ! mounted mnt
+[ "$(grep -F " $PWD/" /proc/self/mountinfo | grep -c fuse.forebay)" = 2 ]
+umount mnt; gone mnt
 mount mnt; [ "$(cat mnt/file)" = hello ]
 code mount -o remount,memory=1GiB mnt; expect 1; says "unmount it"
 [ "$(cat mnt/file)" = hello ]
-umount mnt; umount other; ! mounted mnt; ! mounted other
+umount mnt; umount other; gone mnt; gone other
 "#;
     script(table, &[("BUCKET", BUCKET), ("ENDPOINT", &s3.endpoint())]);
 }
@@ -116,8 +118,8 @@ code mount -t forebay "no such dir" mnt; expect 32; says "no such dir"
 code mount -t forebay "source dir" mnt/none; [ "$got" != 0 ]
 code mount.forebay; expect 1
 code mount.forebay --version; expect 0
-! mounted mnt
-code mount -f -t forebay "source dir" mnt; expect 0; ! mounted mnt
+gone mnt
+code mount -f -t forebay "source dir" mnt; expect 0; gone mnt
 code mount -s -t forebay -o memroy=1GiB "source dir" mnt; expect 0; mounted mnt
 umount mnt
 [ "$(mount -v -t forebay "source dir" mnt)" = "ready: $PWD/source dir at $PWD/mnt" ]
@@ -133,14 +135,13 @@ fn types_of_fuse_mount_as_well() {
     script(
         r#"
 by_fuse() {
-    mount "$@" "$PWD/mnt"; [ "$(cat mnt/file)" = hello ]; umount mnt; ! mounted mnt
+    mount "$@" "$PWD/mnt"; [ "$(cat mnt/file)" = hello ]; umount mnt; gone mnt
 }
 by_fuse -t fuse.forebay -o noexec,memory=64MiB "$PWD/source dir"
 by_fuse -t fuse "forebay#$PWD/source dir"
-ln -s "$FOREBAY" sbin/mount.fuse.forebay
+ln -s forebay sbin/mount.fuse.forebay
 by_fuse -t fuse.forebay "$PWD/source dir"
 rm sbin/mount.fuse.forebay
-chmod 755 . "source dir"
 mount -t fuse.forebay -o allow_other,drop_privileges,setuid=nobody "$PWD/source dir" "$PWD/mnt"
 [ "$(cat mnt/file)" = hello ]
 grep -F " $PWD/mnt " /proc/self/mountinfo | grep -q user_id=65534
@@ -149,6 +150,32 @@ umount mnt
 # The daemon ends with the mount.
 for _ in $(seq 600); do pgrep -x forebay >running || exit 0; sleep 0.1; done
 exit 1
+"#,
+        &[],
+    );
+}
+
+/// mount(8) becomes the user before it calls us, and so fusermount3 mounts.
+#[test]
+fn a_user_mounts_and_unmounts_where_the_line_says_so() {
+    need!("fusermount3");
+    script(
+        r#"
+chown nobody mnt
+# fusermount3 opens it as the user; everybody may, on usual systems.
+cp -a /dev/fuse fuse
+chmod 666 fuse
+mount --bind fuse /dev/fuse
+nobody() { setpriv --reuid nobody --clear-groups "$@"; }
+cat >fstab <<END
+$PWD/source\040dir $PWD/mnt forebay user,noauto,memory=64MiB 0 0
+END
+mount -a; gone mnt
+nobody mount mnt
+grep -F " $PWD/mnt " /proc/self/mountinfo | grep noexec | grep -q user_id=65534
+[ "$(nobody cat mnt/file)" = hello ]
+nobody umount mnt
+gone mnt
 "#,
         &[],
     );

@@ -39,12 +39,10 @@ fn device(root: bool) -> Finding {
             format!("{DEVICE} is missing"),
             "load it with `modprobe fuse`, or give the container `--device /dev/fuse`",
         ),
-        // fusermount3 opens it for us.
-        Err(error) if !root && error.kind() == ErrorKind::PermissionDenied => Finding::warning(
-            check,
-            format!("{DEVICE} can be opened only by fusermount3"),
-            "a mount is faster on many processors with `chmod 666 /dev/fuse`, the usual mode",
-        ),
+        // fusermount3 opens it with the user's rights.
+        Err(error) if !root && error.kind() == ErrorKind::PermissionDenied => {
+            Finding::failed(check, format!("{DEVICE} may not be opened"), "`chmod 666 /dev/fuse`, its usual mode")
+        }
         Err(error) => Finding::failed(
             check,
             format!("{DEVICE}: {error}"),
