@@ -10,6 +10,7 @@ mod licences;
 mod lint;
 mod module;
 mod names;
+mod package;
 mod prose;
 mod python;
 mod reference;
@@ -55,6 +56,18 @@ enum Chore {
     CheckClean,
     /// Writes docs/cli.md and docs/metrics.md from the definitions of options and metrics
     Docs,
+    /// Builds a .deb and an .rpm under target/package
+    ///
+    /// The build of the command takes a quarter of an hour on two cores; CI does without it.
+    Package {
+        /// Take the command of the dev profile, to try the packages themselves
+        #[arg(long)]
+        dev: bool,
+        /// Check them by lintian and rpm, and install, use and purge the .deb in a copy of this
+        /// system
+        #[arg(long)]
+        check: bool,
+    },
     /// Builds the command for those who mount, and says whether it is small enough
     ///
     /// The build takes a quarter of an hour on two cores; CI does without it.
@@ -79,6 +92,7 @@ fn main() -> ExitCode {
         Chore::Python { args } => suite::python(&args),
         Chore::CheckClean => Ok(leftovers::report(&leftovers::Leftovers::default())),
         Chore::Docs => reference::write().map(|()| true),
+        Chore::Package { dev, check } => package::build(dev, check),
         Chore::Size => size::report(),
     };
     match outcome {

@@ -1,5 +1,5 @@
 //! The programs that tests and benchmarks need beside Rust: S3 servers and mounts of them, web
-//! servers, load generators, BLAST, FUSE's mount program, Prometheus, a browser.
+//! servers, load generators, BLAST, FUSE's mount program, Prometheus, a browser, shells.
 //!
 //! A program that cannot be fetched is reported and is no error here: a test that lacks a program
 //! fails in CI and is skipped elsewhere (`forebay_testkit::need!`).
@@ -15,7 +15,7 @@ use crate::{python, target};
 const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
 
 /// A program or a server's module of Debian: its name and the package that brings it.
-const DEBIAN: [(&str, &str); 18] = [
+const DEBIAN: [(&str, &str); 20] = [
     ("nginx", "nginx-light"),
     ("ngx_http_dav_ext_module.so", "libnginx-mod-http-dav-ext"),
     ("apache2", "apache2-bin"),
@@ -25,6 +25,8 @@ const DEBIAN: [(&str, &str); 18] = [
     ("wrk", "wrk"),
     ("fio", "fio"),
     ("fusermount3", "fuse3"),
+    ("zsh", "zsh"),
+    ("fish", "fish"),
     ("sqlite3", "sqlite3"),
     ("valgrind", "valgrind"),
     ("strace", "strace"),

@@ -15,7 +15,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, Command};
+use clap::{Arg, ArgAction, Command};
 use toml::{Table, Value};
 
 use crate::failure;
@@ -60,7 +60,28 @@ fn usual_file() -> Option<PathBuf> {
 /// The commands with the defaults that the text of a file gives.
 fn defaults(command: Command, file: &Path, text: &str) -> Result<Command, Error> {
     let table: Table = text.parse().map_err(|error| syntax(file, text, &error))?;
+    let command = match table.get("mount") {
+        Some(Value::Table(mount)) => examined(command, file, mount)?,
+        _ => command,
+    };
     set(command, file, "", table)
+}
+
+/// `forebay doctor` examines the mount that the file describes: so the options that both commands
+/// have count for both.
+fn examined(command: Command, file: &Path, mount: &Table) -> Result<Command, Error> {
+    let Some(mut doctor) = command.find_subcommand("doctor").cloned() else { return Ok(command) };
+    for (key, value) in mount {
+        if options(&doctor).any(|arg| is_named(arg, key)) {
+            doctor = default(doctor, file, "mount", key, value)?;
+        }
+    }
+    Ok(command.mut_subcommand("doctor", |_| doctor))
+}
+
+/// Whether a key of the file is the option's.
+fn is_named(arg: &Arg, key: &str) -> bool {
+    arg.get_long() == Some(&key.replace('_', "-"))
 }
 
 /// A command, `path` by name, with the defaults that its table gives it and the commands below it.
@@ -86,40 +107,66 @@ fn within(path: &str, name: &str) -> String {
 fn default(command: Command, file: &Path, path: &str, key: &str, value: &Value) -> Result<Command, Error> {
     let file = file.to_path_buf();
     let place = if path.is_empty() { format!("`{key}`") } else { format!("`{key}` in [{path}]") };
-    let Some(arg) = options(&command).find(|arg| arg.get_long() == Some(&key.replace('_', "-"))) else {
+    let Some(arg) = options(&command).find(|arg| is_named(arg, key)) else {
         return Err(Error::Unknown { file, place, known: known(&command, path) });
     };
-    let Some(text) = text(arg, value) else {
-        let list = if arg.get_value_delimiter().is_some() { ", or a list of these" } else { "" };
+    let Some(texts) = texts(arg, value) else {
+        let list = if takes_list(arg) { ", or a list of these" } else { "" };
         let kind = value.type_str();
         let reason = format!("must be a text, a number or a boolean{list}, not a value of type {kind}");
         return Err(Error::Value { file, place, reason });
     };
-    check(arg, &text).map_err(|reason| Error::Value { file, place, reason: format!("is wrong: {reason}") })?;
+    for text in &texts {
+        check(arg, text).map_err(|reason| Error::Value {
+            file: file.clone(),
+            place: place.clone(),
+            reason: format!("is wrong: {reason}"),
+        })?;
+    }
     let id = arg.get_id().clone();
-    Ok(command.mut_arg(id, |arg| arg.default_value(text)))
+    Ok(command.mut_arg(id, |arg| arg.default_values(texts)))
 }
 
-/// A value as it would stand on the command line; a list only of an option that takes several
-/// values.
-fn text(arg: &Arg, value: &Value) -> Option<String> {
+/// A value as it would stand on the command line, each time that it would stand there.
+fn texts(arg: &Arg, value: &Value) -> Option<Vec<String>> {
+    match (value, arg.get_value_delimiter()) {
+        (Value::Array(_), _) if !takes_list(arg) => None,
+        (Value::Array(values), Some(delimiter)) => {
+            let texts = values.iter().map(text).collect::<Option<Vec<_>>>()?;
+            Some(vec![texts.join(&delimiter.to_string())])
+        }
+        (Value::Array(values), None) => values.iter().map(text).collect(),
+        (value, _) => Some(vec![text(value)?]),
+    }
+}
+
+/// Whether an option takes several values, separated by commas or by standing several times.
+fn takes_list(arg: &Arg) -> bool {
+    arg.get_value_delimiter().is_some() || matches!(arg.get_action(), ArgAction::Append)
+}
+
+/// A single value.
+fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Integer(_) | Value::Float(_) | Value::Boolean(_) => Some(value.to_string()),
-        Value::Array(values) => {
-            let delimiter = arg.get_value_delimiter()?;
-            let one = |value| if matches!(value, &Value::Array(_)) { None } else { text(arg, value) };
-            Some(values.iter().map(one).collect::<Option<Vec<_>>>()?.join(&delimiter.to_string()))
-        }
-        Value::Datetime(_) | Value::Table(_) => None,
+        Value::Datetime(_) | Value::Table(_) | Value::Array(_) => None,
     }
 }
 
 /// Whether the option's own parser takes the value. Otherwise clap would report it only where
 /// nothing overrides it, in a message that does not name the file.
 fn check(arg: &Arg, value: &str) -> Result<(), String> {
-    let argument = format!("--{}={value}", arg.get_long().unwrap_or_default());
-    let alone = Command::new("forebay").no_binary_name(true).disable_help_flag(true).arg(arg.clone());
+    let long = arg.get_long().unwrap_or_default().to_owned();
+    let argument = format!("--{long}={value}");
+    // Without its relations to options that are not here.
+    let names = arg.get_value_names().unwrap_or_default().to_vec();
+    let mut bare = Arg::new(arg.get_id().clone()).long(long).value_parser(arg.get_value_parser().clone());
+    bare = bare.value_names(names).action(arg.get_action().clone());
+    if let Some(delimiter) = arg.get_value_delimiter() {
+        bare = bare.value_delimiter(delimiter);
+    }
+    let alone = Command::new("forebay").no_binary_name(true).disable_help_flag(true).arg(bare);
     alone.try_get_matches_from([argument]).map(|_| ()).map_err(|error| failure::in_one_line(&error))
 }
 
@@ -185,6 +232,28 @@ mod tests {
     }
 
     #[test]
+    fn a_list_stands_for_an_option_that_can_be_given_several_times() {
+        let sources = |config: &str, args: &[&str]| {
+            let command = defaults(definitions(), Path::new("c.toml"), config).unwrap();
+            let matches = command.try_get_matches_from(["forebay", "mount"].iter().chain(args)).unwrap();
+            let sources = matches.subcommand().unwrap().1.get_many::<std::ffi::OsString>("source").unwrap();
+            sources.map(|source| source.display().to_string()).collect::<Vec<_>>()
+        };
+        let config = "[mount]\nsource = ['a=/x,y', 'b=s3://z']\nmountpoint = '/mnt'";
+        assert_eq!(sources(config, &[]), ["a=/x,y", "b=s3://z"]);
+        assert_eq!(sources(config, &["/srv", "/mnt/srv"]), ["a=/x,y", "b=s3://z"], "the command ignores them then");
+        assert_eq!(sources(config, &["--source", "/srv"]), ["/srv"]);
+        assert_eq!(sources("[mount]\nsource = '/x'", &[]), ["/x"]);
+    }
+
+    #[test]
+    fn an_option_that_needs_or_excludes_another_can_stand_alone() {
+        for config in ["[serve]\ntls-cert = 'x'", "[mount]\nsource-password-file = 'x'"] {
+            defaults(definitions(), Path::new("c.toml"), config).unwrap();
+        }
+    }
+
+    #[test]
     fn commands_below_others_have_tables_below_theirs() {
         let config = "[trace.info]\njson = true\n[sim]\nmemory = ['1%', 4096]";
         let command = defaults(definitions(), Path::new("c.toml"), config).unwrap();
@@ -206,10 +275,16 @@ mod tests {
     #[test]
     fn mistakes_name_the_file_the_key_and_what_is_known() {
         let unknown = error("[mount]\nmemroy = 1");
-        assert!(unknown.starts_with("c.toml: unknown `memroy` in [mount]; known are memory, policy,"), "{unknown}");
+        assert!(
+            unknown.starts_with("c.toml: unknown `memroy` in [mount]; known are source, mountpoint, memory, policy,"),
+            "{unknown}"
+        );
         assert!(!unknown.contains("detached"), "{unknown}");
         let table = error("[mounts]\nmemory = 1");
-        assert!(table.contains("unknown `mounts`; known are log, log-file, [mount], [serve], [profile]"), "{table}");
+        assert!(
+            table.contains("unknown `mounts`; known are log, log-file, log-format, [mount], [serve], [profile]"),
+            "{table}"
+        );
         assert!(error("config = 'x'").contains("unknown `config`"));
         assert!(error("[reference]\nx = 1").contains("unknown"));
         let list = error("[mount]\nmemory = [1]");

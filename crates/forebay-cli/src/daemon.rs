@@ -4,20 +4,24 @@
 //! A new process rather than a fork, so that no thread or lock is ever inherited half-way. Until it
 //! is ready it shares our standard error, so that its errors are seen.
 
+use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::failure::Failure;
+use crate::journal;
 
-/// Starts this very command in the background, with this to read, and waits until it is ready or
-/// has failed.
-pub(crate) fn start(input: Stdio) -> Result<(), Failure> {
+/// Starts a command in the background, with this to read, and waits until it is ready or has
+/// failed. Returns its line.
+pub(crate) fn start(input: Stdio, args: &[OsString]) -> Result<String, Failure> {
     let failed = |error: std::io::Error| Failure::run(format!("cannot start the background process: {error}"));
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-    command.args(std::env::args_os().skip(1)).env("FOREBAY_DETACHED", "true");
+    // Whatever the program file is called, this is a plain command.
+    command.arg0("forebay").args(args).env("FOREBAY_DETACHED", "true");
     let mut child = command.stdin(input).stdout(Stdio::piped()).spawn().map_err(failed)?;
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
@@ -28,7 +32,13 @@ pub(crate) fn start(input: Stdio) -> Result<(), Failure> {
         let code = child.wait().map_err(failed)?.code();
         return Err(Failure::Said(code.and_then(|code| u8::try_from(code).ok()).filter(|&code| code > 0).unwrap_or(1)));
     }
-    crate::output::print(&line)
+    Ok(line)
+}
+
+/// Starts this very command in the background, and prints its line once it is ready.
+pub(crate) fn start_again(input: Stdio) -> Result<(), Failure> {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    crate::output::print(&start(input, &args)?)
 }
 
 /// In the background process, before anything else: away from the terminal and its signals.
@@ -54,12 +64,14 @@ pub(crate) fn ready(line: &str) -> std::io::Result<()> {
     stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush())
 }
 
-/// In the background process, once it is ready: closes the inherited standard streams, and leaves
-/// the inherited folder.
+/// In the background process, once it is ready: closes the inherited standard streams, except an
+/// error stream that leads to the journal, and leaves the inherited folder.
 pub(crate) fn let_go() -> std::io::Result<()> {
     let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
-    rustix::stdio::dup2_stderr(&null)?;
+    if !journal::receives(&std::io::stderr()) {
+        rustix::stdio::dup2_stderr(&null)?;
+    }
     std::env::set_current_dir("/")
 }

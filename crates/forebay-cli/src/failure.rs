@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use forebay_source::uri::OpenError;
 
 use crate::config;
+use crate::journal;
 
 /// The reason why the command did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -65,19 +66,27 @@ impl Failure {
     /// Prints the failure and returns the exit code. Help and version go to standard output and are
     /// a success.
     pub(crate) fn report(&self) -> ExitCode {
+        self.report_as(self.code())
+    }
+
+    /// The same with a code of the caller's.
+    pub(crate) fn report_as(&self, code: u8) -> ExitCode {
         if let Failure::Usage(error) = self
             && is_help(error)
         {
             // If the output is closed, there is no reader left to tell.
             let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(code));
         }
         if let Failure::Said(code) = *self {
             return ExitCode::from(code);
         }
+        if journal::receives(&std::io::stderr()) {
+            let _ = write!(std::io::stderr(), "<3>");
+        }
         let (bold, plain) = if coloured(&std::io::stderr()) { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
         let _ = writeln!(std::io::stderr(), "{bold}error:{plain} {}", self.to_string().replace('\n', "; "));
-        ExitCode::from(self.code())
+        ExitCode::from(code)
     }
 }
 
@@ -139,8 +148,8 @@ mod tests {
     #[test]
     fn clap_speaks_in_one_line() {
         assert_eq!(
-            line(&["mount"]),
-            "the following required arguments were not provided: <SOURCE>...; usage: forebay mount [OPTIONS] <SOURCE>... <MOUNTPOINT>"
+            line(&["stats"]),
+            "the following required arguments were not provided: <MOUNTPOINT>; usage: forebay stats <MOUNTPOINT>"
         );
         let policy = line(&["mount", "a", "b", "--policy", "psychic"]);
         assert!(

@@ -1,14 +1,19 @@
-//! The log: to standard error or a file, each line with the seconds since the start.
+//! The log: to standard error or a file, a line for each message.
+//!
+//! Standard error may lead to the journal of systemd, which has a time and a level for each message
+//! already: then a line begins with its level, as sd-daemon(3) wants it.
 
 use std::fs::OpenOptions;
-use std::io::Write;
-use std::time::Instant;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::time::{Instant, SystemTime};
 
 use env_logger::{Builder, Logger, Target, WriteStyle};
-use log::{LevelFilter, Log, Metadata, Record};
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use serde_json::json;
 
 use crate::failure::Failure;
-use crate::options::Forebay;
+use crate::options::{Forebay, LogFormat};
 
 /// A fault of `--log`.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,10 +60,16 @@ pub(crate) fn levels(text: &str) -> Result<String, LevelError> {
 /// Starts the log with these options.
 pub(crate) fn start(options: &Forebay) -> Result<(), Failure> {
     let begin = Instant::now();
+    let to_journal = options.log_file.is_none() && receives(&io::stderr());
+    let format = options.log_format;
     let mut builder = Builder::new();
     builder.parse_filters(&options.log).write_style(WriteStyle::Never).format(move |out, record| {
-        let seconds = begin.elapsed().as_secs_f64();
-        writeln!(out, "{seconds:10.3} {:<5} {}: {}", record.level(), record.target(), record.args())
+        let line = match format {
+            LogFormat::Json => in_json(record, SystemTime::now()),
+            LogFormat::Text if to_journal => for_journal(record),
+            LogFormat::Text => in_text(record, begin.elapsed().as_secs_f64()),
+        };
+        writeln!(out, "{line}")
     });
     if let Some(file) = &options.log_file {
         let log = OpenOptions::new().create(true).append(true).open(file);
@@ -74,9 +85,58 @@ pub(crate) fn start(options: &Forebay) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether what is written to this stream comes into the journal of systemd (systemd.exec(5),
+/// `JOURNAL_STREAM`: the stream's device and inode).
+pub(crate) fn receives(stream: &impl AsFd) -> bool {
+    let Ok(journal) = std::env::var("JOURNAL_STREAM") else { return false };
+    rustix::fs::fstat(stream).is_ok_and(|status| journal == format!("{}:{}", status.st_dev, status.st_ino))
+}
+
+fn in_text(record: &Record<'_>, seconds: f64) -> String {
+    format!("{seconds:10.3} {:<5} {}: {}", record.level(), record.target(), record.args())
+}
+
+/// Each line of the message begins with the level, since the journal takes it for a message.
+fn for_journal(record: &Record<'_>) -> String {
+    let level = match record.level() {
+        Level::Error => 3,
+        Level::Warn => 4,
+        Level::Info => 6,
+        Level::Debug | Level::Trace => 7,
+    };
+    let message = format!("{}: {}", record.target(), record.args());
+    let lines: Vec<String> = message.lines().map(|line| format!("<{level}>{line}")).collect();
+    lines.join("\n")
+}
+
+fn in_json(record: &Record<'_>, now: SystemTime) -> String {
+    json!({
+        "time": humantime::format_rfc3339_millis(now).to_string(),
+        "level": record.level().as_str().to_ascii_lowercase(),
+        "target": record.target(),
+        "message": record.args().to_string(),
+    })
+    .to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_form_has_the_message_in_a_line() {
+        let record = |args: std::fmt::Arguments<'_>, form: &dyn Fn(&Record<'_>) -> String| {
+            form(&Record::builder().target("forebay_live").level(Level::Warn).args(args).build())
+        };
+        let text = record(format_args!("lost"), &|record| in_text(record, 1.5));
+        assert_eq!(text, "     1.500 WARN  forebay_live: lost");
+        assert_eq!(record(format_args!("one\ntwo"), &for_journal), "<4>forebay_live: one\n<4>two");
+        let json = record(format_args!("one \"two\"\n"), &|record| in_json(record, SystemTime::UNIX_EPOCH));
+        assert_eq!(
+            json,
+            r#"{"time":"1970-01-01T00:00:00.000Z","level":"warn","target":"forebay_live","message":"one \"two\"\n"}"#
+        );
+    }
 
     #[test]
     fn killed_readers_are_no_errors() {

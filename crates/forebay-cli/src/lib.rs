@@ -10,6 +10,7 @@ mod config;
 mod daemon;
 pub mod embedded;
 mod failure;
+mod fstab;
 mod heap;
 mod journal;
 mod listen;
@@ -24,9 +25,11 @@ mod report;
 mod size;
 mod socket;
 mod storage;
+mod supervisor;
 mod table;
 mod traces;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use failure::Failure;
@@ -34,14 +37,18 @@ use failure::Failure;
 /// Runs the program: parses its arguments, does what they ask for, reports a failure in a line.
 pub fn main() -> ExitCode {
     heap::give_back();
-    match run() {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    if fstab::is_called(&args) {
+        return fstab::main(&args);
+    }
+    match run(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
 }
 
-fn run() -> Result<(), Failure> {
-    let options = options::parse(std::env::args_os())?;
+fn run(args: Vec<OsString>) -> Result<(), Failure> {
+    let options = options::parse(args)?;
     journal::start(&options)?;
     command::run(options.command)
 }

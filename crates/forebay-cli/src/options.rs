@@ -10,13 +10,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
-use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
+use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, value_parser};
 
 mod contexts;
 mod control;
 mod device;
 mod disk;
+mod doctor;
 mod explain;
+mod fstab;
 mod kernel_cache;
 mod reading;
 mod report;
@@ -25,6 +27,7 @@ mod run;
 mod serve;
 mod shown;
 pub(crate) mod sim;
+mod sources;
 mod stores;
 mod stripe;
 mod top;
@@ -37,7 +40,9 @@ pub(crate) use contexts::{
 pub(crate) use control::{Clients, ControlAt};
 pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, DeviceList, DeviceSchedulers, DeviceShow};
 pub(crate) use disk::Disk;
+pub(crate) use doctor::{Configuration, Doctor};
 pub(crate) use explain::{At, Explain};
+pub(crate) use fstab::Fstab;
 pub(crate) use kernel_cache::KernelCache;
 pub(crate) use reading::Reading;
 pub(crate) use report::Report;
@@ -46,6 +51,7 @@ pub(crate) use run::{Mapped, Program, Record, Run};
 pub(crate) use serve::Serve;
 pub(crate) use shown::Shown;
 pub(crate) use sim::Sim;
+pub(crate) use sources::Sources;
 pub(crate) use stores::{Settings, Stores, labels};
 pub(crate) use stripe::Stripe;
 pub(crate) use top::Top;
@@ -78,9 +84,25 @@ pub(crate) struct Forebay {
     #[arg(long, global = true, help_heading = EVERY, value_name = "FILE")]
     pub(crate) log_file: Option<PathBuf>,
 
+    /// The form of the log: text, or a line of JSON for each message
+    ///
+    /// If standard error leads to the journal, text has no time, since the journal has one, and
+    /// its level is the journal's. Example: `--log-format json`
+    #[arg(long, global = true, help_heading = EVERY, value_name = "FORMAT", value_enum, default_value = "text")]
+    pub(crate) log_format: LogFormat,
+
     /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The form of the log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Seconds since the start, level, module, message
+    Text,
+    /// An object for each message
+    Json,
 }
 
 /// A command of `forebay`.
@@ -167,10 +189,21 @@ pub(crate) enum Command {
     /// It runs until it is interrupted or unmounted. Example: `forebay disk --device ibm-10k
     /// disk.img /mnt/disk`
     Disk(Disk),
+    /// Check what a mount needs, and say what to do
+    ///
+    /// The command fails if a check fails. Example: `forebay doctor s3://bucket`
+    Doctor(Box<Doctor>),
     /// Check the claims of the papers
     ///
     /// The command fails if a claim fails. Example: `forebay repro cp-depth`
     Repro(Repro),
+    /// Print a script that completes the command in a shell
+    ///
+    /// Example: `forebay completions bash >/etc/bash_completion.d/forebay`
+    Completions(Completions),
+    /// Write the pages of man(1)
+    #[command(hide = true)]
+    Manual(Manual),
     /// Print docs/cli.md or docs/metrics.md
     #[command(hide = true)]
     Reference {
@@ -181,7 +214,7 @@ pub(crate) enum Command {
 }
 
 /// A page that the command writes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Page {
     /// docs/cli.md
     Cli,
@@ -200,8 +233,18 @@ pub(crate) struct Mount {
     /// sources need such names. Example: `hot=/ssd cold=s3://bucket /mnt/data`
     // One list, split in code: two would make clap take `SOURCE` before an option for the mount
     // point.
-    #[arg(required = true, num_args = 1.., value_name = "SOURCE")]
+    #[arg(num_args = 1.., value_name = "SOURCE")]
     pub(crate) places: Vec<OsString>,
+
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+
+    /// The empty folder to mount at, with --source
+    ///
+    /// /dev/fd/N is a FUSE descriptor that the parent process has mounted and left open. Example:
+    /// `--source /srv/data --mountpoint /mnt/data`
+    #[arg(long, value_name = "FOLDER", conflicts_with = "places")]
+    pub(crate) mountpoint: Option<PathBuf>,
 
     /// How they are read.
     #[command(flatten)]
@@ -226,6 +269,10 @@ pub(crate) struct Mount {
     #[arg(long)]
     pub(crate) allow_other: bool,
 
+    /// Let no program that lies in the mount be run
+    #[arg(long)]
+    pub(crate) noexec: bool,
+
     /// Return once the mount is ready, and go on in the background
     #[arg(long, short)]
     pub(crate) daemon: bool,
@@ -247,6 +294,10 @@ pub(crate) struct Mount {
     /// Threads that answer the kernel; by default one for each processor
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
+
+    /// Set by mount.forebay: the table of mounts shows the source as it stands in fstab
+    #[arg(long, hide = true)]
+    pub(crate) fs_name: Option<String>,
 
     /// Set for the process that goes on in the background
     #[arg(long, hide = true)]
@@ -316,14 +367,39 @@ pub(crate) struct Demo {
     pub(crate) json: bool,
 }
 
+/// `forebay completions`
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell: bash, elvish, fish, powershell or zsh
+    #[arg(value_name = "SHELL", value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// `forebay manual`
+#[derive(Debug, Args)]
+pub(crate) struct Manual {
+    /// The folder for the pages
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+}
+
 /// Reads the command line, the environment and the configuration file.
 pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Forebay, Failure> {
     let args: Vec<OsString> = args.into_iter().collect();
     // The file changes defaults, so it must be known before the second, final parse.
     let first = definitions().ignore_errors(true).try_get_matches_from(&args)?;
     let file = first.try_get_one::<PathBuf>("config").ok().flatten();
-    let matches = config::apply(definitions(), file.map(PathBuf::as_path))?.try_get_matches_from(&args)?;
-    Ok(Forebay::from_arg_matches(&matches)?)
+    let asked = first.subcommand_name() == Some("doctor");
+    let (definitions, fault) = match config::apply(definitions(), file.map(PathBuf::as_path)) {
+        Ok(definitions) => (definitions, None),
+        Err(fault) if asked => (definitions(), Some(fault.to_string())),
+        Err(fault) => return Err(fault.into()),
+    };
+    let mut parsed = Forebay::from_arg_matches(&definitions.try_get_matches_from(&args)?)?;
+    if let Command::Doctor(doctor) = &mut parsed.command {
+        doctor.configuration = Configuration { file: parsed.config.clone(), fault };
+    }
+    Ok(parsed)
 }
 
 /// The commands and their options, complete with variables and the values of flags.

@@ -62,7 +62,7 @@ fn nothing_asked_is_bad_usage_and_shows_help() {
 #[test]
 fn bad_usage_is_one_line_and_exit_code_2() {
     refused(&run(&["munt"]), &["unrecognized subcommand 'munt'", "'mount'"]);
-    refused(&run(&["mount"]), &["usage: forebay mount [OPTIONS] <SOURCE>... <MOUNTPOINT>"]);
+    refused(&run(&["mount"]), &["nothing was given", "`forebay mount /srv/data /mnt/data`"]);
     refused(&run(&["mount", "/srv"]), &["only /srv was given", "mount point"]);
     refused(&run(&["mount", "a", "b", "--memory", "lots"]), &["'lots'", "--memory", "512MiB, 1G, 64k"]);
     refused(&run(&["mount", "a", "b", "--ttl", "soon"]), &["'soon'", "--ttl", "500ms"]);

@@ -197,7 +197,7 @@ fn what_makes_no_sense_is_refused_in_a_line() {
     let busy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let busy = busy.local_addr().unwrap().to_string();
     for (args, said) in [
-        (vec!["serve"], "required"),
+        (vec!["serve"], "a source is needed"),
         (vec!["serve", "/no/such/folder"], "/no/such/folder"),
         (vec!["serve", path, "--listen", "0.0.0.0:0"], "token"),
         (vec!["serve", path, "--listen", &busy], "in use"),

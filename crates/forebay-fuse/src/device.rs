@@ -46,6 +46,7 @@ fn attach_directly(point: &Path, options: &MountOptions, writable: bool) -> Resu
     let data = CString::new(data).map_err(|_| Errno::INVAL)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME;
     let flags = if writable { flags } else { flags | MountFlags::RDONLY };
+    let flags = if options.noexec { flags | MountFlags::NOEXEC } else { flags };
     rustix::mount::mount(options.fs_name.as_str(), point, MOUNT_TYPE, flags, data.as_c_str())?;
     Ok(device)
 }
@@ -58,9 +59,10 @@ fn attach_by_fusermount(point: &Path, options: &MountOptions, writable: bool) ->
     let name = options.fs_name.replace('\\', r"\\").replace(',', r"\,");
     let access = if options.allow_other { ",allow_other,default_permissions" } else { "" };
     let mode = if writable { "rw" } else { "ro" };
+    let exec = if options.noexec { ",noexec" } else { "" };
     let child = Command::new(FUSERMOUNT)
         .arg("-o")
-        .arg(format!("{mode},nosuid,nodev,noatime,fsname={name},subtype=forebay{access}"))
+        .arg(format!("{mode},nosuid,nodev,noatime{exec},fsname={name},subtype=forebay{access}"))
         .arg("--")
         .arg(point)
         .env("_FUSE_COMMFD", "0")

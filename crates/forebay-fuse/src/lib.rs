@@ -20,7 +20,8 @@
 //! ```
 //!
 //! Map: `mount` (options, the life of a mount), `point` (checks of the mount point), `table` (the
-//! table of mounts), `device` (`/dev/fuse`, with and without root), `filesystem` (the requests),
+//! table of mounts), `device` (`/dev/fuse`, with and without root), `handed` (a descriptor of it
+//! from the parent process), `filesystem` (the requests),
 //! `folders` (those for listings), `waiting` (requests that wait, and readers that give up),
 //! `signals` (why they do), `attributes` (translation), `handles`; `disk` shows a modelled disk as
 //! one file instead of a tree.
@@ -30,6 +31,7 @@ mod device;
 mod disk;
 mod filesystem;
 mod folders;
+mod handed;
 mod handles;
 mod hints;
 mod mount;

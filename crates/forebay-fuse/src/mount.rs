@@ -1,6 +1,7 @@
 //! The life of a mount: options, errors, and a value that unmounts when it is dropped.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::disk::DiskAdapter;
 use crate::filesystem::Adapter;
-use crate::{device, point, table};
+use crate::{device, handed, point, table};
 
 /// How long an unmount waits for requests under way. A file that is still open after that is served
 /// until it is closed or the process ends.
@@ -33,6 +34,8 @@ pub struct MountOptions {
     pub ttl: Duration,
     /// How long the kernel may believe that there is no such name; zero for not at all.
     pub negative_ttl: Duration,
+    /// Whether no program of the mount may be run.
+    pub noexec: bool,
     /// The source that the table of mounts shows.
     pub fs_name: String,
     /// The kernel's own read-ahead, bytes. It works for mapped files and, if the kernel keeps the
@@ -47,6 +50,7 @@ impl Default for MountOptions {
             threads: 8,
             ttl: Duration::from_secs(1),
             negative_ttl: Duration::from_secs(1),
+            noexec: false,
             fs_name: "forebay".into(),
             read_ahead: 1 << 20,
         }
@@ -90,6 +94,14 @@ pub enum MountError {
         /// Its message.
         said: String,
     },
+    /// A descriptor from the parent process is not one that can be served.
+    #[error("{}: {reason}", .point.display())]
+    Handed {
+        /// Its path.
+        point: PathBuf,
+        /// The fault.
+        reason: &'static str,
+    },
     /// The mount could not be taken off.
     #[error("{}: cannot unmount: {reason}", .point.display())]
     Unmount {
@@ -123,6 +135,10 @@ impl MountError {
 
 /// Shows `tree` at `point`, which must be an empty folder; it is served when this returns. A dead
 /// mount that an earlier process left at `point` is replaced.
+///
+/// The `point` `/dev/fd/N` is a mount that the parent process has made, by its descriptor. The
+/// parent decides its options and unmounts it; `allow_other`, `noexec` and `fs_name` count for
+/// nothing.
 pub fn mount(tree: Arc<Tree>, point: &Path, options: MountOptions) -> Result<Mounted, MountError> {
     // The handlers of a mount are threads of its readers.
     let watcher = tree.watch_handlers().map_err(|error| MountError::io(point, error))?;
@@ -145,6 +161,11 @@ fn start(
     options: &MountOptions,
     writable: bool,
 ) -> Result<Mounted, MountError> {
+    if let Some(device) = handed::device(point)? {
+        let life = Life::new(point.to_owned(), None);
+        // The kernel has checked who may read, by the options of the parent.
+        return serve(filesystem, device, life, SessionACL::All, options);
+    }
     let point = point::prepare(point)?;
     let device = device::attach(&point, options, writable)?;
     let entry = match table::at(&point) {
@@ -155,17 +176,36 @@ fn start(
             return Err(MountError::io(&point, error));
         }
     };
-    // From here on dropping this unmounts, so a failure of the rest leaves no mount.
-    let life = Arc::new(Life { point, id: entry.id, state: Mutex::default(), changed: Condvar::new() });
+    let acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
+    let mounted = serve(filesystem, device, Life::new(point, Some(entry.id)), acl, options)?;
+    set_read_ahead(&entry.device, options.read_ahead);
+    Ok(mounted)
+}
+
+/// Serves a mount by its descriptor. From here on dropping its `life` unmounts, so a failure leaves
+/// no mount.
+fn serve(
+    filesystem: impl Filesystem,
+    device: OwnedFd,
+    life: Arc<Life>,
+    acl: SessionACL,
+    options: &MountOptions,
+) -> Result<Mounted, MountError> {
     let mounted = Mounted { unmounter: Unmounter { life: Arc::clone(&life) }, _watcher: None };
-    let failed = |error| MountError::io(&life.point, error);
+    let failed = |error: io::Error| match error.kind() {
+        // The kernel's answer to a descriptor without a mount.
+        io::ErrorKind::PermissionDenied if life.id.is_none() => {
+            let reason = "is not mounted; the parent mounts before it hands the descriptor over";
+            MountError::Handed { point: life.point.clone(), reason }
+        }
+        _ => MountError::io(&life.point, error),
+    };
 
     let mut config = fuser::Config::default();
-    config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
+    config.acl = acl;
     config.n_threads = Some(options.threads.max(1));
     config.clone_fd = device::can_clone();
-    let session = Session::from_fd(filesystem, device, config.acl, config).map_err(failed)?;
-    set_read_ahead(&entry.device, options.read_ahead);
+    let session = Session::from_fd(filesystem, device, acl, config).map_err(failed)?;
 
     let served = Arc::clone(&life);
     std::thread::Builder::new()
@@ -189,8 +229,8 @@ fn set_read_ahead(device: &str, bytes: u32) {
 struct Life {
     point: PathBuf,
     /// Its id in the table of mounts. It tells this mount from others that are made at the same
-    /// point later.
-    id: u64,
+    /// point later. None for a mount of the parent process.
+    id: Option<u64>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -204,6 +244,10 @@ struct State {
 }
 
 impl Life {
+    fn new(point: PathBuf, id: Option<u64>) -> Arc<Life> {
+        Arc::new(Life { point, id, state: Mutex::default(), changed: Condvar::new() })
+    }
+
     fn end(&self, outcome: io::Result<()>) {
         let mut state = self.state.lock();
         // Once it is off its point the kernel may cut the connection while a request is being read
@@ -216,22 +260,32 @@ impl Life {
     }
 
     fn detach(&self) -> Result<(), MountError> {
-        let refused = |reason: String| MountError::Unmount { point: self.point.clone(), reason };
         let mut state = self.state.lock();
         if !state.detached {
-            let top = table::at(&self.point).map_err(|error| refused(error.to_string()))?;
-            match top {
-                Some(top) if top.id == self.id => device::detach(&self.point)?,
-                Some(top) if table::has(self.id).map_err(|error| refused(error.to_string()))? => {
-                    return Err(refused(format!("{} {} is mounted over it", top.kind, top.source.display())));
-                }
-                // Another process has unmounted it.
-                _ => {}
+            // The parent unmounts its mount.
+            if let Some(id) = self.id {
+                self.take_off(id, state.ended.is_some())?;
             }
             state.detached = true;
             self.changed.notify_all();
         }
         Ok(())
+    }
+
+    /// Takes the mount `id` off its point, unless another process has done so.
+    ///
+    /// The kernel gives the id of a mount that is gone to the next one, which may be at the same
+    /// point by now. So a mount that `ended` is taken off only if it is there and dead.
+    fn take_off(&self, id: u64, ended: bool) -> Result<(), MountError> {
+        let refused = |reason: String| MountError::Unmount { point: self.point.clone(), reason };
+        let unknown = |error: io::Error| refused(error.to_string());
+        match table::at(&self.point).map_err(unknown)? {
+            Some(top) if top.id == id && (!ended || point::is_dead(&self.point)) => device::detach(&self.point),
+            Some(top) if top.id != id && !ended && table::has(id).map_err(unknown)? => {
+                Err(refused(format!("{} {} is mounted over it", top.kind, top.source.display())))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Waits until the requests under way are answered and no file is open, but not longer than the

@@ -54,6 +54,6 @@ fn refusal(point: &Path, error: std::io::Error) -> MountError {
 
 /// Whether no process serves the mount at `point` any more. Asks for its free space, which the
 /// kernel never answers from memory.
-fn is_dead(point: &Path) -> bool {
+pub(crate) fn is_dead(point: &Path) -> bool {
     matches!(rustix::fs::statfs(point), Err(Errno::NOTCONN | Errno::CONNABORTED))
 }

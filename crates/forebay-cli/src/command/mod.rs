@@ -1,10 +1,13 @@
 //! The commands, a file each.
 
+mod completions;
 mod contexts;
 mod demo;
 mod device;
 mod disk;
+mod doctor;
 mod explain;
+mod manual;
 mod mount;
 mod policies;
 mod profile;
@@ -46,8 +49,11 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Trace(trace) => self::trace::run(&trace),
         Command::Sim(sim) => self::sim::run(&sim),
         Command::Device(device) => self::device::run(&device),
+        Command::Doctor(doctor) => self::doctor::run(&doctor),
         Command::Disk(disk) => self::disk::run(&disk),
         Command::Repro(repro) => self::repro::run(&repro),
+        Command::Completions(completions) => self::completions::run(&completions),
+        Command::Manual(manual) => self::manual::run(&manual),
         Command::Reference { page } => reference::run(page),
     }
 }

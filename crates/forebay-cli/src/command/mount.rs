@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::listen::Controls;
 use crate::options::{Mount, Reading};
 use crate::reading::Shows;
-use crate::{daemon, output, reading};
+use crate::{daemon, output, reading, supervisor};
 
 /// Mounts, says when it is ready, and returns once it is unmounted.
 pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
@@ -28,7 +28,7 @@ pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
         daemon::leave_session();
         daemon::follow();
     } else if options.daemon {
-        return daemon::start(Stdio::null());
+        return daemon::start_again(Stdio::null());
     }
     let (served, signals) = start(options, sources, point)?;
     if options.attached {
@@ -41,6 +41,7 @@ pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
         (served.unmount)()?;
         return Err(Failure::run(format!("cannot go into the background: {error}")));
     }
+    supervisor::ready(&line);
     serve(served, signals)
 }
 
@@ -63,15 +64,21 @@ fn attached() -> std::io::Result<()> {
 
 /// The sources, and the mount point, which comes last.
 fn places(options: &Mount) -> Result<(&[OsString], &Path), Failure> {
-    match options.places.split_last() {
-        Some((point, sources)) if !sources.is_empty() => Ok((sources, Path::new(point))),
-        _ => {
-            let given = options.places.first().map(|place| place.to_string_lossy().into_owned()).unwrap_or_default();
-            let given = uri::without_user(&given);
-            Err(Failure::input(format!(
-                "only {given} was given: a source and a mount point are needed, as in `forebay mount {given} /mnt/data`"
-            )))
+    let needed = |given: &str, source: &str| {
+        let source = uri::without_user(source);
+        let example = format!("a source and a mount point are needed, as in `forebay mount {source} /mnt/data`");
+        Err(Failure::input(format!("{given}: {example}")))
+    };
+    match (options.places.as_slice(), &options.sources.named[..], &options.mountpoint) {
+        ([], [], None) => needed("nothing was given", "/srv/data"),
+        ([], sources @ [_, ..], Some(point)) => Ok((sources, point)),
+        ([], [source, ..], None) => needed("no mount point was given", &source.to_string_lossy()),
+        ([], [], Some(_)) => needed("no source was given", "/srv/data"),
+        ([one], _, _) => {
+            let one = one.to_string_lossy();
+            needed(&format!("only {} was given", uri::without_user(&one)), &one)
         }
+        ([sources @ .., point], _, _) => Ok((sources, Path::new(point))),
     }
 }
 
@@ -189,7 +196,8 @@ fn how(options: &Mount, what: &str, read_ahead: u32) -> MountOptions {
         threads: options.threads.map_or_else(processors, usize::from),
         ttl,
         negative_ttl: ttl,
-        fs_name: what.to_owned(),
+        noexec: options.noexec,
+        fs_name: options.fs_name.as_deref().unwrap_or(what).to_owned(),
         read_ahead,
     }
 }
@@ -201,6 +209,7 @@ pub(super) fn serve(served: Served, mut signals: Signals) -> Result<(), Failure>
     let thread = std::thread::Builder::new().name("forebay-signals".into()).spawn(move || {
         for signal in signals.forever() {
             log::info!("signal {signal}: unmounting");
+            supervisor::stopping();
             match unmount() {
                 Ok(()) => return,
                 // The mount is busy; the next signal tries again.
@@ -237,7 +246,14 @@ mod tests {
         assert!(given(&["/srv"]).unwrap_err().contains("only /srv was given"));
         let secret = given(&["http://user:pass@host/"]).unwrap_err();
         assert!(secret.contains("only http://host/ was given"), "{secret}");
-        assert!(given(&[]).is_err());
+        assert!(given(&[]).unwrap_err().contains("nothing was given"));
+        assert_eq!(
+            given(&["--source=a", "--source=b", "--mountpoint=c"]).unwrap(),
+            (vec!["a".into(), "b".into()], "c".into())
+        );
+        assert!(given(&["--source=a"]).unwrap_err().contains("forebay mount a /mnt/data"));
+        assert!(given(&["--mountpoint=a"]).unwrap_err().contains("no source"));
+        assert!(given(&["a", "b", "--source=c"]).is_err(), "one way or the other");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `forebay serve`: opens the sources, starts an engine over them, and serves them over HTTP until
 //! a signal.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use forebay_live::engine::Referenced;
@@ -13,7 +14,7 @@ use signal_hook::iterator::Signals;
 use crate::failure::Failure;
 use crate::options::Serve;
 use crate::reading::Shows;
-use crate::{listen, output, reading};
+use crate::{listen, output, reading, supervisor};
 
 /// Serves, says when it is ready, and returns after a signal, once it has finished the requests
 /// under way.
@@ -26,8 +27,10 @@ pub(crate) fn run(options: &Serve) -> Result<(), Failure> {
     } else {
         output::print(&format!("ready: {what} at {url}\n"))?;
     }
+    supervisor::ready(&format!("ready: {what} at {url}"));
     if let Some(signal) = signals.forever().next() {
         log::info!("signal {signal}: ending");
+        supervisor::stopping();
     }
     if !server.stop() {
         log::warn!("answers that took longer than {} were broken off", options.grace);
@@ -49,12 +52,19 @@ fn start(options: &Serve) -> Result<(Server, String, Signals), Failure> {
     let how = listen::at(options.listen, &options.clients, how)?;
     // No kernel cache above keeps read blocks.
     let shows = Shows { referenced: Referenced::Kept, apart: limits.bytes(), modes: Modes::default() };
-    let (tree, _) = reading::open(&options.reading, &options.sources, shows, |_| Ok(()))?;
+    let (tree, _) = reading::open(&options.reading, sources(options)?, shows, |_| Ok(()))?;
     let what = tree.describe();
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
     let signals = signals.map_err(|error| Failure::run(format!("cannot take signals: {error}")))?;
     let server = Server::start(Arc::new(tree), options.listen, how).map_err(Failure::input)?;
     Ok((server, what, signals))
+}
+
+fn sources(options: &Serve) -> Result<&[OsString], Failure> {
+    match options.sources.or(&options.places) {
+        [] => Err(Failure::input("no source was given: a source is needed, as in `forebay serve /srv/data`")),
+        sources => Ok(sources),
+    }
 }
 
 fn limits(options: &Serve) -> Limits {

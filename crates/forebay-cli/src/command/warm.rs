@@ -52,7 +52,7 @@ pub(crate) fn run(options: &Warm) -> Result<(), Failure> {
         daemon::follow();
     } else if options.background {
         // The list may be what it reads.
-        return daemon::start(Stdio::inherit());
+        return daemon::start_again(Stdio::inherit());
     }
     let (wanted, mut failed) = names::wanted(options)?;
     if options.detached {

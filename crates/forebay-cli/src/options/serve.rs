@@ -7,7 +7,7 @@ use clap::{Args, value_parser};
 
 use forebay_core::level::Labels;
 
-use super::{Clients, Reading, labels};
+use super::{Clients, Reading, Sources, labels};
 use crate::period::Period;
 
 /// `forebay serve`
@@ -18,8 +18,11 @@ pub(crate) struct Serve {
     /// A source is a folder, a URL such as s3://bucket/prefix, or a set that files are striped
     /// over, as in stripe:64KiB:/d1,/d2. NAME=SOURCE gives a source a folder of its own; several
     /// sources need such names. Example: `hot=/ssd cold=s3://bucket`
-    #[arg(required = true, num_args = 1.., value_name = "SOURCE")]
-    pub(crate) sources: Vec<OsString>,
+    #[arg(num_args = 1.., value_name = "SOURCE")]
+    pub(crate) places: Vec<OsString>,
+
+    #[command(flatten)]
+    pub(crate) sources: Sources,
 
     /// The address to listen at; port 0 is any free one
     ///

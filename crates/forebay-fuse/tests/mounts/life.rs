@@ -48,6 +48,22 @@ fn another_thread_unmounts() {
     unmounter.unmount().expect("a second time does nothing");
 }
 
+/// The kernel gives the new mount the id of the old one.
+#[test]
+fn a_mount_that_is_gone_leaves_the_next_one_at_its_point_alone() {
+    if !mounts::possible() {
+        return;
+    }
+    let (source, point) = (tempfile::tempdir().unwrap(), MountPoint::new().unwrap());
+    std::fs::write(source.path().join("f"), "x").unwrap();
+    let mount = || forebay_fuse::mount(tree(source.path()), point.path(), MountOptions::default()).unwrap();
+    let first = mount();
+    mounts::lazy_unmount(point.path());
+    let _second = mount();
+    first.wait().unwrap();
+    assert_eq!(std::fs::read(point.path().join("f")).unwrap(), b"x");
+}
+
 #[test]
 fn somebody_else_unmounts() {
     if !mounts::possible() {

@@ -1,0 +1,169 @@
+//! A FUSE descriptor that a privileged parent hands to a command without any privilege.
+
+use std::ffi::CString;
+use std::fs::{self, Permissions};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use forebay_testkit::mounts::{self, MountPoint, is_mounted, lazy_unmount};
+use forebay_testkit::process::{Running, Signal};
+use rustix::fs::{Mode, OFlags};
+use rustix::mount::MountFlags;
+
+use crate::{bare, eventually, forebay, line, text};
+
+/// A user who owns nothing.
+const NOBODY: u32 = 65534;
+/// The number under which the child finds the descriptor.
+const NUMBER: i32 = 7;
+
+/// Mounts as a parent does, and returns the descriptor.
+fn mounted(point: &Path) -> OwnedFd {
+    let device = rustix::fs::open("/dev/fuse", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).expect("/dev/fuse");
+    let data = format!(
+        "fd={},rootmode=40000,user_id={NOBODY},group_id={NOBODY},allow_other,default_permissions",
+        device.as_raw_fd()
+    );
+    let data = CString::new(data).expect("no zero in it");
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::RDONLY;
+    rustix::mount::mount("handed", point, "fuse.forebay", flags, data.as_c_str()).expect("root may mount");
+    device
+}
+
+/// The command as nobody, with the descriptor.
+fn child(program: &Path, source: &Path, device: &OwnedFd) -> Command {
+    let mut command = Command::new(program);
+    bare(&mut command);
+    command.args(["mount", "--memory", "32MiB", text(source), &format!("/dev/fd/{NUMBER}")]).stdin(Stdio::null());
+    command.uid(NOBODY).gid(NOBODY);
+    let device = device.as_raw_fd();
+    // SAFETY: `dup2` is async-signal-safe and touches no memory.
+    unsafe {
+        command.pre_exec(move || match libc::dup2(device, NUMBER) {
+            NUMBER => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        });
+    }
+    command
+}
+
+/// A folder that everybody may read, with a file and a copy of the command.
+fn public() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("ours");
+    fs::write(folder.path().join("file"), "hello").expect("written");
+    let program = folder.path().join("forebay");
+    fs::copy(env!("CARGO_BIN_EXE_forebay"), &program).expect("copied");
+    (folder, program)
+}
+
+fn possible() -> bool {
+    mounts::possible() && rustix::process::geteuid().is_root()
+}
+
+#[test]
+fn a_child_without_privileges_serves_until_the_parent_unmounts() {
+    if !possible() {
+        return;
+    }
+    let (folder, program) = public();
+    // The parent unmounts, or ends the child, which leaves the mount to the parent.
+    for by_signal in [false, true] {
+        let point = MountPoint::new().expect("a mount point");
+        let device = mounted(point.path());
+        let (output, says) = std::io::pipe().expect("a pipe");
+        let mut command = child(&program, folder.path(), &device);
+        command.stdout(says);
+        let running = Running::start(command).expect("it starts");
+        assert_eq!(line(output), format!("ready: {} at /dev/fd/{NUMBER}\n", folder.path().display()));
+        drop(device);
+        assert_eq!(fs::read(point.path().join("file")).expect("readable"), b"hello");
+        let status = fs::read_to_string(format!("/proc/{}/status", running.id())).expect("it runs");
+        assert!(
+            status.contains(&format!("Uid:\t{NOBODY}")) && status.contains("CapEff:\t0000000000000000"),
+            "{status}"
+        );
+        if by_signal {
+            running.signal(Signal::TERM).expect("it runs");
+        } else {
+            lazy_unmount(point.path());
+        }
+        assert_eq!(running.wait().expect("it ends").code(), Some(0), "by a signal: {by_signal}");
+        assert_eq!(is_mounted(point.path()), by_signal);
+        if by_signal {
+            let error = fs::read(point.path().join("file")).expect_err("nobody serves it");
+            assert_eq!(error.raw_os_error(), Some(libc::ENOTCONN), "{error}");
+        }
+    }
+}
+
+#[test]
+fn other_numbers_are_refused() {
+    if !possible() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for (point, said) in [
+        ("/dev/fd/99", "is not open"),
+        ("/dev/fd/0", "standard stream"),
+        ("/dev/fd/x", "is no number"),
+        ("/dev/fd/", "is no number"),
+    ] {
+        let output = forebay(&["mount", text(folder.path()), point]).output().expect("it starts");
+        let line = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(line.starts_with(&format!("error: {point}: ")) && line.contains(said), "{line}");
+    }
+    let (folder, program) = public();
+    let device = rustix::fs::open("/dev/fuse", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).expect("/dev/fuse");
+    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).expect("/dev/null");
+    for (device, said) in [(device, "not mounted"), (null, "is not /dev/fuse")] {
+        let output = child(&program, folder.path(), &device).output().expect("it starts");
+        let line = String::from_utf8_lossy(&output.stderr);
+        assert!(line.contains(said) && output.status.code() == Some(2), "{line}");
+    }
+}
+
+/// The example for Kubernetes: one program mounts, the other receives the descriptor by a socket.
+#[test]
+fn the_example_for_containers_hands_over_again_after_a_crash() {
+    if !possible() {
+        return;
+    }
+    // Not the one of the tools, which lies where nobody may go.
+    let python = Path::new("/usr/bin/python3");
+    if !python.is_file() {
+        return forebay_testkit::tools::skip("/usr/bin/python3");
+    }
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/kubernetes/hand_over.py");
+    let (folder, program) = public();
+    let public_example = folder.path().join("hand_over.py");
+    fs::copy(example, &public_example).expect("copied");
+    let (point, sockets) = (MountPoint::new().expect("a mount point"), tempfile::tempdir().expect("a folder"));
+    fs::set_permissions(sockets.path(), Permissions::from_mode(0o755)).expect("ours");
+    let socket = sockets.path().join("socket");
+    let mut mounter = Command::new(python);
+    mounter.arg(&public_example).args(["mount", "--uid", "65534", text(point.path()), text(&socket)]);
+    let mounter = Running::start(mounter).expect("it starts");
+    eventually("the socket", || socket.exists());
+    for _ in 0..2 {
+        let mut server = Command::new(python);
+        bare(&mut server);
+        server.arg(&public_example).args(["serve", text(&socket), "--", text(&program), "mount"]);
+        server.args(["--memory", "32MiB", text(folder.path()), "{}"]);
+        server.uid(NOBODY).gid(NOBODY).stdin(Stdio::null()).stdout(Stdio::null());
+        let server = Running::start(server).expect("it starts");
+        eventually("a mount that is served", || {
+            fs::read(point.path().join("file")).is_ok_and(|bytes| bytes == b"hello")
+        });
+        drop(server);
+        let gone = || fs::read(point.path().join("file")).is_err();
+        eventually("the end of the server", gone);
+    }
+    mounter.signal(Signal::TERM).expect("it runs");
+    mounter.wait().expect("it ends");
+    assert!(!is_mounted(point.path()));
+}
