@@ -13,6 +13,10 @@
 //! first read get nothing; and where lengths vary, pieces are large where few streams end and small
 //! where many do. The lengths are the histogram's, so this is solved from the longest one down,
 //! some eighty steps at most, whenever the odds have changed.
+//!
+//! A stream ends where a read ends, and is asked about only there. So each interval also counts how
+//! many reads ended in it: N(x) / N(x − 1) would be nearly 1 wherever requests have many lengths,
+//! although most streams may end with each of their reads.
 
 use alloc::boxed::Box;
 
