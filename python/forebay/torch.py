@@ -54,7 +54,7 @@ class Ordered:
         :param sampler: yields indices, or lists of indices
         :param paths: the path of each index, or a function from index to path; a path may be a tuple
             of path, first byte and end
-        :param cache: a :class:`forebay.Mount`, a :class:`forebay.Cache`, or the folder of a mount
+        :param cache: a :class:`forebay.Mount`, a :class:`forebay.Cache`, or a folder in a mount
         :param list: the name of the list; by default one of this object's own
         """
         self.sampler = sampler
@@ -89,10 +89,18 @@ class Ordered:
 
     def _tell(self, wanted: Iterable[Wanted], mode: str) -> None:
         if isinstance(self.cache, (str, os.PathLike)):
-            folder = os.fspath(self.cache)
+            folder = _mount_of(os.fspath(self.cache))
             _control.hint(folder, (below(folder, piece) for piece in pieces(wanted)), self.list, mode)
         else:
             self.cache.hint(wanted, list=self.list, mode=mode)
+
+
+def _mount_of(folder: str) -> str:
+    """The mount that a folder is in; the folder itself if it is in none."""
+    place = os.path.abspath(folder)
+    while not os.path.ismount(place):
+        place = os.path.dirname(place)
+    return folder if place == os.path.sep else place
 
 
 def _flat(order: Iterable[Any]) -> Iterator[Any]:

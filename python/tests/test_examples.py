@@ -65,12 +65,12 @@ def test_training_reads_every_file_once_an_epoch(s3, objects, torch):
 
 
 def test_a_mount_that_is_told_fetches_what_training_reads(tmp_path, torch):
-    place = tmp_path / "images"
-    place.mkdir()
+    place = tmp_path / "data/images"
+    place.mkdir(parents=True)
     for number in range(300):
         (place / f"{number:03}").write_bytes(bytes(40_000 + number))
-    with forebay.mount(place, memory="64MiB") as data:
-        seen = trained(data.path, torch, "--epochs", "1")
+    with forebay.mount(place.parent, memory="64MiB") as data:
+        seen = trained(os.path.join(data.path, "images"), torch, "--epochs", "1")
         assert [epoch["files"] for epoch in seen] == [300]
         counters = data.stats()
         assert counters["hinted"] > 0 and counters["hints_wasted"] <= counters["hinted"] // 10, counters
