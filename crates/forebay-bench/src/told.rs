@@ -29,7 +29,7 @@ const DELAY: Duration = Duration::from_millis(20);
 const SIZE: usize = 110_000;
 const READERS: usize = 4;
 /// The bytes that a mount needs beside its frames.
-const BESIDE: u64 = 14 << 20;
+const BESIDE: u64 = 16 << 20;
 
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let versitygw = forebay_testkit::tools::find("versitygw").context("versitygw is missing: cargo xtask tools")?;
