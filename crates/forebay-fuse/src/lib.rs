@@ -21,10 +21,9 @@
 //!
 //! Map: `mount` (options, the life of a mount), `point` (checks of the mount point), `table` (the
 //! table of mounts), `device` (`/dev/fuse`, with and without root), `handed` (a descriptor of it
-//! from the parent process), `filesystem` (the requests),
-//! `folders` (those for listings), `waiting` (requests that wait, and readers that give up),
-//! `signals` (why they do), `attributes` (translation), `handles`; `disk` shows a modelled disk as
-//! one file instead of a tree.
+//! from the parent process), `filesystem` (the requests), `folders` (those for listings), `waiting`
+//! (requests that wait, and readers that give up), `signals` (why they do), `attributes`
+//! (translation), `handles`; `disk` shows a modelled disk as one file instead of a tree.
 
 mod attributes;
 mod device;

@@ -1,4 +1,4 @@
-//! What is measured of an engine for metrics: its counters, and how long reads and requests took.
+//! The figures of an engine for metrics: its counters, and how long reads and requests took.
 //!
 //! Nothing is counted for this where a read is answered by a hit. Counts are the core's own;
 //! requests to sources are counted when they are over, and reads that had to wait when they are
@@ -69,7 +69,7 @@ pub struct Figures {
     pub open_files: u64,
     /// How long reads took that were not answered at once.
     pub reads: Histogram,
-    /// What was asked of each device, by its number.
+    /// The requests to each device, by its number.
     pub devices: Vec<DeviceFigures>,
 }
 

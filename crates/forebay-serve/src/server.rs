@@ -39,7 +39,7 @@ pub(crate) enum Content {
     Control,
 }
 
-/// What a service answers with, and where.
+/// The content that a service answers with, and where.
 pub(crate) struct Serves<'a> {
     pub(crate) content: Content,
     pub(crate) at: &'a At,

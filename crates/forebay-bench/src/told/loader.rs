@@ -26,7 +26,7 @@ struct Epoch {
     seconds: f64,
 }
 
-/// What the program runs with.
+/// The program and its surroundings.
 struct Program {
     script: PathBuf,
     /// A folder with the package alone: the other packages are not for this Python.

@@ -137,7 +137,7 @@ fn a_machine_without_fuse() {
     assert_eq!(report.code, Some(1));
 }
 
-/// What users who are not root need.
+/// The needs of users without root's rights.
 #[test]
 fn a_user_needs_the_program_that_mounts_and_perhaps_a_permission() {
     let (fusermount, setpriv, mount) = (need!("fusermount3"), need!("setpriv"), need!("mount"));

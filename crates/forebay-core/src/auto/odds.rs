@@ -37,15 +37,17 @@ pub(super) fn plan(outlook: &Outlook<'_>, known: &Habits, depth: Size) -> Option
             None => known.rarely_goes_beyond(read).then_some(Plan::NOTHING),
         };
     }
-    if stream.read < read && stream.steps < CHANCE && lengths.reach(read, read).is_none() && known.rarely_goes_on() {
+    // The odds that it goes on from here.
+    let on = lengths.reach(read, read);
+    if stream.read < read && stream.steps < CHANCE && on.is_none() && known.rarely_goes_on() {
         return Some(Plan::NOTHING.because(Reason::Nowhere, Reason::Nothing));
     }
-    if lengths.reach(read, read).is_none() && lengths.goes_on(read).is_some_and(|odds| odds.times < odds.of / 2) {
+    if on.is_none() && lengths.goes_on(read).is_some_and(|odds| odds.times < odds.of / 2) {
         // No stream came that far, but most ended with a read as this one.
         return Some(Plan::NOTHING);
     }
     if sight.missed.is_some() {
-        let end = lengths.end_if(read, blocks, lengths.reach(read, read)?)?;
+        let end = lengths.end_if(read, blocks, on?)?;
         return Some(up_to(sight, first + end, depth));
     }
     let ahead = stream.ahead - first;
@@ -54,7 +56,7 @@ pub(super) fn plan(outlook: &Outlook<'_>, known: &Habits, depth: Size) -> Option
     // If a stream was worth a switch already and its end is not in sight, the plan by demand says
     // how many channels it has. Its own fetches under way are no reason for fewer.
     let is_long = read >= sight.competitive_depth && sight.lanes() > 1;
-    if is_long && (lengths.reach(read, read).is_none() || goes_on()) {
+    if is_long && (on.is_none() || goes_on()) {
         return None;
     }
     let lanes = sight.idle.min(sight.lanes());

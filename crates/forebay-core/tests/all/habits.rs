@@ -21,6 +21,39 @@ fn lengths(streams: &[(u32, u32)]) -> Lengths {
     lengths
 }
 
+/// Requests of many lengths, after which two of three streams that went on end. Lengths alone say
+/// that hardly any stream ends at just this block; but it is asked about only where a read ends.
+#[test]
+fn a_stream_ends_where_a_read_ends() {
+    let of_streams = |tells_reads: bool| {
+        let mut lengths = Lengths::default();
+        for stream in 0..600_u32 {
+            let mut blocks = 4 + stream * 7 % 61;
+            for read in 0..1 + u32::from(stream % 3 == 0) {
+                blocks += 4 + (stream + read) * 13 % 61;
+                if tells_reads {
+                    lengths.came_to(blocks);
+                }
+            }
+            lengths.saw(blocks);
+        }
+        lengths
+    };
+    let (by_reads, by_lengths) = (of_streams(true), of_streams(false));
+    for from in [60, 80, 100] {
+        let share = |lengths: &Lengths| {
+            let odds = lengths.reach(from, from).expect("many streams");
+            f64::from(odds.times) / f64::from(odds.of)
+        };
+        assert!(share(&by_reads) < 0.5, "{} from {from}", share(&by_reads));
+        assert!(share(&by_lengths) > 0.6, "{} from {from}", share(&by_lengths));
+    }
+    assert!(by_reads.reach(1000, 1000).is_none(), "no stream was so long");
+    let on = by_reads.goes_on(1000).expect("many reads");
+    assert!(on.times < on.of / 2, "{on:?}: shorter streams tell");
+    assert!(by_lengths.goes_on(1000).is_none());
+}
+
 /// Where the pieces of a stream of a long file end, up to the longest length.
 fn pieces(lengths: &Lengths) -> Vec<u32> {
     std::iter::successors(lengths.end(0, u32::MAX), |&at| lengths.end(at, u32::MAX)).collect()

@@ -22,7 +22,7 @@ const WIDE: u16 = 120;
 /// A stream without a read for this long is idle.
 const IDLE: u64 = 5_000_000_000;
 
-/// What is drawn.
+/// The content of the screen.
 pub(super) struct View<'a> {
     pub(super) mounts: &'a [History],
     pub(super) chosen: usize,

@@ -36,7 +36,7 @@ const KEYS: Duration = Duration::from_millis(100);
 /// Columns and lines of a figure that is printed.
 const PRINTED: (u16, u16) = (100, 60);
 
-/// What the threads say.
+/// News from the threads.
 enum Word {
     /// A mount is there.
     Here(PathBuf),

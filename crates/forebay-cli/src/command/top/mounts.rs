@@ -11,7 +11,7 @@ use crate::command::stats::{is_socket, published};
 use crate::failure::Failure;
 use crate::listen;
 
-/// What a mount says of itself.
+/// A mount's answer about itself.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
     pub(super) stats: Stats,
