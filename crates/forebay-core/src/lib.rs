@@ -36,6 +36,7 @@ pub mod seams;
 pub mod share;
 pub mod sketch;
 pub mod stream;
+pub mod tier;
 mod types;
 pub mod walk;
 

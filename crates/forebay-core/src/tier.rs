@@ -1,0 +1,329 @@
+//! The disk tier: what a local disk keeps of what memory gave up, and what it does not take.
+//!
+//! A tier is a level below memory (SCM §5.3) whose blocks outlive the process. This is its policy:
+//! where a block is, whether a fetched block is worth a write, and which segment is given up. It
+//! moves no bytes; the simulator and the store on disk ask the same rules.
+//!
+//! ```text
+//!   fetch ──▶ look: pieces that the tier has │ what is missing ──▶ source
+//!                                            │
+//!   the missing part arrived ──▶ offer: pieces that are worth a write
+//!                    each piece ──▶ reserve: a place in the open segment; then insert
+//!                    no place   ──▶ turn: the open segment is sealed, another one opened,
+//!                                         and what is still read of its old blocks carried over
+//! ```
+//!
+//! The unit of admission is the piece: blocks next to each other within one chunk of a file. The
+//! unit of eviction is the segment, which is written from its beginning to its end, so that a disk
+//! sees large writes one after another.
+
+mod admission;
+mod index;
+mod segments;
+
+use alloc::vec::Vec;
+
+use admission::{Admission, SIXTEENTHS};
+use index::Index;
+use segments::Segments;
+
+pub use segments::{Sealed, Turn};
+
+/// A file version, by a number that stands for it: the driver's hash of source, name and version.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct FileKey(pub u64);
+
+/// Blocks of a file next to each other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Run {
+    /// The file version.
+    pub file: FileKey,
+    /// The first block.
+    pub start: u32,
+    /// How many blocks.
+    pub len: u32,
+}
+
+impl Run {
+    /// The block after the last.
+    pub fn end(&self) -> u32 {
+        self.start + self.len
+    }
+
+    /// The blocks of it in `start..end`.
+    fn within(&self, start: u32, end: u32) -> Run {
+        let start = start.max(self.start);
+        Run { start, len: end.min(self.end()).saturating_sub(start), ..*self }
+    }
+}
+
+/// Where a piece lies: so many blocks from the beginning of a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Place {
+    /// The segment.
+    pub segment: u32,
+    /// The first block in it.
+    pub block: u32,
+}
+
+/// A piece that the tier has: blocks of one chunk, at one place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Piece {
+    /// The blocks.
+    pub run: Run,
+    /// The place of the first.
+    pub place: Place,
+    /// A word of the driver's, kept with the piece: the checksum of its bytes.
+    pub sum: u32,
+}
+
+/// A piece that has blocks that a fetch asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Found {
+    /// The whole piece, which its checksum is of.
+    pub piece: Piece,
+    /// The blocks of it that are to be read.
+    pub part: Run,
+}
+
+/// The size of a tier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Setup {
+    /// How many segments.
+    pub segments: u32,
+    /// Blocks of data in a segment.
+    pub segment_blocks: u32,
+    /// Blocks in a chunk, a power of two, 1 to 128: the largest piece.
+    pub chunk_blocks: u32,
+    /// The most pieces, which bounds the memory that the index takes.
+    pub pieces: u32,
+    /// What is written, and what is given up.
+    pub rules: Rules,
+}
+
+/// What is written, and what is given up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Rules {
+    /// Which fetched blocks are written.
+    pub admit: Admit,
+    /// Which segment is given up.
+    pub evict: Evict,
+}
+
+/// Which fetched blocks are written to a tier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Admit {
+    /// All, as most peers do.
+    All,
+    /// Those that were fetched before.
+    Second,
+    /// Those that were fetched before, and while the tier is full, more often than those that they
+    /// would replace.
+    #[default]
+    Often,
+}
+
+/// Which segment a full tier gives up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Evict {
+    /// The one that was written first.
+    Fifo,
+    /// The one that was read longest ago, as peers do by file.
+    Lru,
+    /// The one that was written first, but those of its pieces that were read since are carried over.
+    #[default]
+    Carry,
+}
+
+/// What a tier did, in blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Blocks that fetches asked for.
+    pub asked: u64,
+    /// Of these: found here.
+    pub found: u64,
+    /// Blocks that were written because they were fetched.
+    pub admitted: u64,
+    /// Blocks that were written again when their segment was given up.
+    pub carried: u64,
+}
+
+/// The policy of a tier, and its index. See the module's head.
+#[derive(Clone, Debug)]
+pub struct Tier {
+    setup: Setup,
+    index: Index,
+    segments: Segments,
+    admission: Admission,
+    counts: Counts,
+}
+
+impl Tier {
+    /// An empty tier.
+    pub fn new(setup: Setup) -> Tier {
+        let chunks = u64::from(setup.segments) * u64::from(setup.segment_blocks / setup.chunk_blocks.max(1));
+        Tier {
+            setup,
+            index: Index::new(setup.pieces, setup.segments),
+            segments: Segments::new(setup.segments, setup.segment_blocks),
+            admission: Admission::new(setup.rules.admit, chunks),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The setup.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// What it did until now.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// How many pieces it has.
+    pub fn pieces(&self) -> u32 {
+        self.index.len()
+    }
+
+    /// The bytes that policy and index take.
+    pub fn footprint(&self) -> usize {
+        self.index.footprint() + self.segments.footprint() + self.admission.footprint()
+    }
+
+    /// A fetch asks for `run`. Appends the pieces from which the driver is to read, in the order of
+    /// their blocks, and returns what only the source has: one run, since a second request to a
+    /// source costs more than the blocks between. It is empty if the tier has everything.
+    pub fn look(&mut self, run: Run, found: &mut Vec<Found>) -> Run {
+        self.counts.asked += u64::from(run.len);
+        for chunk in self.chunks(run) {
+            self.admission.referred(run.file, chunk);
+        }
+        let (mut start, mut end) = (run.start, run.end());
+        while start < end {
+            let Some(next) = self.take(run.within(start, end), start) else { break };
+            start = next.part.end();
+            found.push(next);
+        }
+        let head = found.len();
+        while start < end {
+            let Some(next) = self.take(run.within(start, end), end - 1) else { break };
+            end = next.part.start;
+            found.push(next);
+        }
+        found[head..].reverse();
+        Run { start, len: end - start, ..run }
+    }
+
+    /// The longest piece that has `block`, clipped to a run, which counts as read.
+    fn take(&mut self, run: Run, block: u32) -> Option<Found> {
+        let piece = self.index.read(run.file, self.chunk(block), block)?;
+        let part = piece.run.within(run.start, run.end());
+        self.counts.found += u64::from(part.len);
+        self.segments.read(piece.place.segment);
+        Some(Found { piece, part })
+    }
+
+    /// What was missing has come. Appends the pieces of it that are worth a write.
+    pub fn offer(&mut self, run: Run, worth: &mut Vec<Run>) {
+        let victim = self.victim_count();
+        for chunk in self.chunks(run) {
+            let first = chunk * self.setup.chunk_blocks;
+            let part = run.within(first, first + self.setup.chunk_blocks);
+            if self.admission.admits(run.file, chunk, victim) {
+                worth.push(part);
+            }
+        }
+    }
+
+    /// How often the chunks of the segment that would be given up next were fetched, in the mean,
+    /// in sixteenths; `None` while there is room.
+    fn victim_count(&mut self) -> Option<u32> {
+        let (admission, index) = (&self.admission, &self.index);
+        let chunk_blocks = self.setup.chunk_blocks;
+        self.segments.victim_count(self.setup.rules.evict, |segment| {
+            let count = |piece: Piece| admission.count(piece.run.file, piece.run.start / chunk_blocks);
+            let counts = index.of_segment(segment).map(count);
+            let (sum, len) = counts.fold((0, 0), |(sum, len), count| (sum + count, len + 1));
+            sum * SIXTEENTHS / u32::max(len, 1)
+        })
+    }
+
+    /// Takes room for so many blocks in the open segment; `None` if it has not enough, and for the
+    /// first piece of all: then it is time for a [`turn`](Tier::turn).
+    pub fn reserve(&mut self, blocks: u32) -> Option<Place> {
+        self.segments.reserve(blocks)
+    }
+
+    /// Seals the open segment and opens another one, if need be the victim, whose blocks are no
+    /// longer here. The pieces to be carried over are read from it before it is written, and put
+    /// as if they were new. `None` if there is no segment to be had.
+    pub fn turn(&mut self) -> Option<Turn> {
+        let full = self.index.len() + self.setup.segment_blocks > self.setup.pieces;
+        let evict = self.setup.rules.evict;
+        let (sealed, opened) = self.segments.turn(evict, full)?;
+        let most = if evict == Evict::Carry { self.setup.segment_blocks / 2 } else { 0 };
+        let (mut carry, mut blocks) = (Vec::new(), 0);
+        self.index.drain(opened, self.setup.chunk_blocks, |piece, read| {
+            if read && blocks + piece.run.len <= most {
+                blocks += piece.run.len;
+                carry.push(piece);
+            }
+        });
+        Some(Turn { sealed, opened, carry })
+    }
+
+    /// A piece that is here no longer has been written elsewhere: its segment was given up, and it
+    /// was carried over.
+    pub fn carried(&mut self, piece: Piece) {
+        self.counts.carried += u64::from(piece.run.len);
+        self.restore(piece);
+    }
+
+    /// A piece that was offered has been written.
+    pub fn insert(&mut self, piece: Piece) {
+        self.counts.admitted += u64::from(piece.run.len);
+        self.restore(piece);
+    }
+
+    /// A piece is on disk. It is not entered if the index is full.
+    pub fn restore(&mut self, piece: Piece) {
+        let chunk = self.chunk(piece.run.start);
+        self.index.insert(chunk, piece);
+    }
+
+    /// A segment was sealed as the `number`th of all, before this tier was opened.
+    pub fn restore_segment(&mut self, segment: u32, number: u64) {
+        self.segments.restore(segment, number);
+    }
+
+    /// A piece turned out to be damaged: it is no longer here.
+    pub fn forget(&mut self, piece: &Piece) {
+        self.index.remove(self.chunk(piece.run.start), piece);
+    }
+
+    /// All pieces of a segment.
+    pub fn of_segment(&self, segment: u32) -> impl Iterator<Item = Piece> {
+        self.index.of_segment(segment)
+    }
+
+    /// Gives up a segment for good: nothing is there, and nothing will be written there until
+    /// [`grant`](Tier::grant). For a disk that gets full.
+    pub fn withdraw(&mut self, segment: u32) {
+        self.index.drain(segment, self.setup.chunk_blocks, |_, _| {});
+        self.segments.withdraw(segment);
+    }
+
+    /// A segment that was withdrawn, or never there, may be written.
+    pub fn grant(&mut self, segment: u32) {
+        self.segments.grant(segment);
+    }
+
+    fn chunk(&self, block: u32) -> u32 {
+        block / self.setup.chunk_blocks
+    }
+
+    fn chunks(&self, run: Run) -> core::ops::Range<u32> {
+        if run.len == 0 { 0..0 } else { self.chunk(run.start)..self.chunk(run.end() - 1) + 1 }
+    }
+}

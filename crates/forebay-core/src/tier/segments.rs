@@ -1,0 +1,166 @@
+//! The segments of a tier: which is written, and which is given up.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{Evict, Piece, Place};
+
+/// How many offers pass before the mean count of the next victim is found out again.
+const OFFERS: u32 = 256;
+
+/// One segment is sealed, another one opened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Turn {
+    /// The segment that is full, and its number among all that were sealed.
+    pub sealed: Option<Sealed>,
+    /// The segment that is written from now on, from its first block.
+    pub opened: u32,
+    /// Pieces that lay in it and are to be written again.
+    pub carry: Vec<Piece>,
+}
+
+/// A segment that is full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sealed {
+    /// The segment.
+    pub segment: u32,
+    /// Its number among all that were sealed, which orders them.
+    pub number: u64,
+}
+
+/// The state of a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// It may not be written.
+    Withdrawn,
+    Free,
+    Open,
+    Sealed {
+        /// Its number among all that were sealed.
+        number: u64,
+        /// The number of reads when it was read last.
+        read: u64,
+    },
+}
+
+/// The segment that would be given up next.
+#[derive(Clone, Copy, Debug)]
+struct Victim {
+    segment: u32,
+    /// Its mean count, in sixteenths.
+    count: u32,
+    /// Offers until it is found out again.
+    offers: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Segments {
+    states: Vec<State>,
+    /// Blocks in a segment.
+    blocks: u32,
+    open: Option<u32>,
+    /// The next block of the open segment.
+    next: u32,
+    /// How many were sealed.
+    sealed: u64,
+    reads: u64,
+    free: u32,
+    victim: Option<Victim>,
+}
+
+impl Segments {
+    /// So many free segments of `blocks`.
+    pub(super) fn new(count: u32, blocks: u32) -> Segments {
+        let states = vec![State::Free; count as usize];
+        Segments { states, blocks, open: None, next: 0, sealed: 0, reads: 0, free: count, victim: None }
+    }
+
+    /// A piece of a segment is read.
+    pub(super) fn read(&mut self, segment: u32) {
+        self.reads += 1;
+        if let Some(State::Sealed { read, .. }) = self.states.get_mut(segment as usize) {
+            *read = self.reads;
+        }
+    }
+
+    pub(super) fn reserve(&mut self, blocks: u32) -> Option<Place> {
+        let place = Place { segment: self.open?, block: self.next };
+        let next = self.next.checked_add(blocks).filter(|&next| next <= self.blocks)?;
+        self.next = next;
+        Some(place)
+    }
+
+    /// Seals the open segment and opens the first free one, or else the victim; the victim also if
+    /// `full`, that is if there are as many pieces as there may be.
+    pub(super) fn turn(&mut self, evict: Evict, full: bool) -> Option<(Option<Sealed>, u32)> {
+        let free = self.states.iter().position(|&state| state == State::Free).map(|free| free as u32);
+        let victim = self.victim(evict);
+        let opened = if full { victim.or(free) } else { free.or(victim) }?;
+        self.free -= u32::from(self.states[opened as usize] == State::Free);
+        let sealed = self.open.map(|segment| {
+            self.sealed += 1;
+            self.states[segment as usize] = State::Sealed { number: self.sealed, read: self.reads };
+            Sealed { segment, number: self.sealed }
+        });
+        self.states[opened as usize] = State::Open;
+        (self.open, self.next, self.victim) = (Some(opened), 0, None);
+        Some((sealed, opened))
+    }
+
+    /// The segment that would be given up next.
+    fn victim(&self, evict: Evict) -> Option<u32> {
+        let age = |state: &State| match (state, evict) {
+            (State::Sealed { read, .. }, Evict::Lru) => Some(*read),
+            (State::Sealed { number, .. }, Evict::Fifo | Evict::Carry) => Some(*number),
+            (State::Withdrawn | State::Free | State::Open, _) => None,
+        };
+        let ages = (0..).zip(&self.states).filter_map(|(segment, state)| Some((age(state)?, segment)));
+        ages.min().map(|(_, segment)| segment)
+    }
+
+    /// The mean count of the next victim, by `mean`; `None` while there is room.
+    pub(super) fn victim_count(&mut self, evict: Evict, mean: impl FnOnce(u32) -> u32) -> Option<u32> {
+        if self.free > 0 {
+            return None;
+        }
+        let known = self.victim.filter(|victim| victim.offers > 0);
+        let victim = match known {
+            Some(victim) => Victim { offers: victim.offers - 1, ..victim },
+            None => {
+                let segment = self.victim(evict)?;
+                Victim { segment, count: mean(segment), offers: OFFERS }
+            }
+        };
+        self.victim = Some(victim);
+        Some(victim.count)
+    }
+
+    pub(super) fn restore(&mut self, segment: u32, number: u64) {
+        self.leave(segment);
+        self.sealed = self.sealed.max(number);
+        self.states[segment as usize] = State::Sealed { number, read: 0 };
+    }
+
+    pub(super) fn withdraw(&mut self, segment: u32) {
+        self.leave(segment);
+        self.states[segment as usize] = State::Withdrawn;
+    }
+
+    pub(super) fn grant(&mut self, segment: u32) {
+        if self.states[segment as usize] == State::Withdrawn {
+            self.states[segment as usize] = State::Free;
+            self.free += 1;
+        }
+    }
+
+    /// A segment is no longer as it was.
+    fn leave(&mut self, segment: u32) {
+        self.free -= u32::from(self.states[segment as usize] == State::Free);
+        self.open.take_if(|open| *open == segment);
+        self.victim.take_if(|victim| victim.segment == segment);
+    }
+
+    pub(super) fn footprint(&self) -> usize {
+        self.states.capacity() * size_of::<State>()
+    }
+}
