@@ -195,6 +195,7 @@ impl Tier {
     /// source costs more than the blocks between. It is empty if the tier has everything.
     pub fn look(&mut self, run: Run, found: &mut Vec<Found>) -> Run {
         self.counts.asked += u64::from(run.len);
+        self.segments.asked(run.len);
         let (mut start, mut end) = (run.start, run.end());
         while start < end {
             let Some(next) = self.take(run.within(start, end), start) else { break };

@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 use super::admission::Compared;
 use super::{Evict, Place};
 
+/// A segment is over that was not read for so many times its longest pause.
+const PAUSES: u64 = 4;
 /// How many offers pass before another victim is looked for.
 const OFFERS: u32 = 256;
 
@@ -37,8 +39,10 @@ enum State {
     Sealed {
         /// Its number among all that were sealed.
         number: u64,
-        /// The number of reads when it was read last.
+        /// When it was read last, or sealed.
         read: u64,
+        /// The longest time between two reads of it.
+        pause: u64,
     },
 }
 
@@ -64,7 +68,8 @@ pub(super) struct Segments {
     replaces: bool,
     /// How many were sealed.
     sealed: u64,
-    reads: u64,
+    /// Blocks that fetches have asked for: the clock of reads.
+    now: u64,
     free: u32,
     victim: Option<Victim>,
 }
@@ -79,17 +84,22 @@ impl Segments {
             next: 0,
             replaces: false,
             sealed: 0,
-            reads: 0,
+            now: 0,
             free: count,
             victim: None,
         }
     }
 
+    /// A fetch asks for so many blocks.
+    pub(super) fn asked(&mut self, blocks: u32) {
+        self.now += u64::from(blocks);
+    }
+
     /// A piece of a segment is read.
     pub(super) fn read(&mut self, segment: u32) {
-        self.reads += 1;
-        if let Some(State::Sealed { read, .. }) = self.states.get_mut(segment as usize) {
-            *read = self.reads;
+        if let Some(State::Sealed { read, pause, .. }) = self.states.get_mut(segment as usize) {
+            *pause = (*pause).max(self.now - *read);
+            *read = self.now;
         }
     }
 
@@ -107,17 +117,24 @@ impl Segments {
     }
 
     /// How often the pieces of the segment were fetched that would be given up next, as `mean`
-    /// counts.
+    /// counts; zero if it has not been read for far longer than ever before: a log's window has
+    /// passed on.
     pub(super) fn victim_mean(&mut self, evict: Evict, mean: impl FnOnce(u32) -> u32) -> Option<u32> {
         let victim = match self.victim.filter(|victim| victim.offers > 0) {
             Some(victim) => Victim { offers: victim.offers - 1, ..victim },
             None => {
                 let segment = self.least(evict)?;
-                Victim { segment, mean: mean(segment), offers: OFFERS }
+                let mean = if self.is_over(segment) { 0 } else { mean(segment) };
+                Victim { segment, mean, offers: OFFERS }
             }
         };
         self.victim = Some(victim);
         Some(victim.mean)
+    }
+
+    fn is_over(&self, segment: u32) -> bool {
+        let State::Sealed { read, pause, .. } = self.states[segment as usize] else { return false };
+        pause > 0 && self.now - read > PAUSES * pause
     }
 
     /// Seals the open segment and opens the first free one, or else the victim; the victim also if
@@ -129,7 +146,7 @@ impl Segments {
         self.free -= u32::from(self.states[opened as usize] == State::Free);
         let sealed = self.open.map(|segment| {
             self.sealed += 1;
-            self.states[segment as usize] = State::Sealed { number: self.sealed, read: self.reads };
+            self.states[segment as usize] = State::Sealed { number: self.sealed, read: self.now, pause: 0 };
             Sealed { segment, number: self.sealed }
         });
         self.states[opened as usize] = State::Open;
@@ -141,7 +158,7 @@ impl Segments {
     fn least(&self, evict: Evict) -> Option<u32> {
         let ages = (0..).zip(&self.states).filter_map(|(segment, state)| match (*state, evict) {
             (State::Sealed { number, .. }, Evict::Fifo) => Some((0, number, segment)),
-            (State::Sealed { number, read }, Evict::Lru) => Some((read, number, segment)),
+            (State::Sealed { number, read, .. }, Evict::Lru) => Some((read, number, segment)),
             (State::Withdrawn | State::Free | State::Open, _) => None,
         });
         ages.min().map(|(_, _, segment)| segment)
@@ -150,7 +167,7 @@ impl Segments {
     pub(super) fn restore(&mut self, segment: u32, number: u64) {
         self.leave(segment);
         self.sealed = self.sealed.max(number);
-        self.states[segment as usize] = State::Sealed { number, read: 0 };
+        self.states[segment as usize] = State::Sealed { number, read: 0, pause: 0 };
     }
 
     pub(super) fn withdraw(&mut self, segment: u32) {
