@@ -1,0 +1,4 @@
+//! The disk tier, with real files.
+
+mod known;
+mod line;
