@@ -106,15 +106,31 @@ pub(crate) fn locked(dir: &Path) -> Result<File, Error> {
     match try_lock(&lock) {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => {
-            let mut pid = String::new();
-            let _ = Read::take(&mut lock, 20).read_to_string(&mut pid);
-            return Err(Error::InUse { dir: dir.to_path_buf(), pid: pid.trim().parse().ok() });
+            return Err(Error::InUse { dir: dir.to_path_buf(), pid: pid_in(&mut lock) });
         }
         Err(errno) => return Err(Error::refused(&path, "lock")(errno.into())),
     }
     // For messages only.
     let _ = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
     Ok(lock)
+}
+
+/// The owner of a folder, if it has one: its process, if that is known.
+pub(crate) fn owner(dir: &Path) -> io::Result<Option<Option<u32>>> {
+    let mut lock = match File::open(root(dir).join("lock")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        lock => lock?,
+    };
+    match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockShared) {
+        Err(Errno::WOULDBLOCK) => Ok(Some(pid_in(&mut lock))),
+        outcome => outcome.map(|()| None).map_err(io::Error::from),
+    }
+}
+
+fn pid_in(lock: &mut File) -> Option<u32> {
+    let mut pid = String::new();
+    Read::take(lock, 20).read_to_string(&mut pid).ok()?;
+    pid.trim().parse().ok()
 }
 
 fn try_lock(lock: &File) -> rustix::io::Result<()> {
