@@ -35,7 +35,7 @@ impl Budget {
 
     /// Bytes per second; `None` while it is unknown.
     pub(crate) fn rate(&self) -> Option<f64> {
-        let measured = || (self.took > 0.0).then(|| self.written / self.took * SHARE);
+        let measured = || (self.took > 0.0 && self.written > 0.0).then(|| self.written / self.took * SHARE);
         self.told.map(|told| told as f64).or_else(measured)
     }
 

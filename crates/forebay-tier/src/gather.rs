@@ -149,6 +149,9 @@ impl Gathering {
             all.append(after);
             done(all, outcome);
         };
-        self.tiered.ask(self.part(missing.start, memory, Box::new(whole)));
+        let fetch = self.part(missing.start, memory, Box::new(whole));
+        // What was hit is told once.
+        let label = self.label.rest(fetch.offset);
+        self.tiered.ask(Fetch { label, ..fetch });
     }
 }

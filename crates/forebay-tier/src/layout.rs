@@ -34,6 +34,9 @@ pub const SEGMENTS_A_FILE: u32 = 8;
 /// Bytes of a file: one inode for each 64 MiB.
 pub const FILE: u64 = SEGMENT * SEGMENTS_A_FILE as u64;
 
+/// Bytes that a file may take on the disk: a file system keeps lists of a file's parts beside it.
+pub const FILE_ROOM: u64 = FILE + (16 << 10);
+
 /// Bytes that `id`, `lock` and folders take at most.
 pub const BESIDE: u64 = 64 << 10;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use forebay_core::tier::Rules;
 
-use crate::layout::{BESIDE, FILE};
+use crate::layout::{BESIDE, FILE_ROOM};
 
 /// A folder, and what a tier may take of it.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,7 +23,7 @@ pub struct Options {
 
 impl Options {
     /// The smallest size of a tier, bytes: one file of segments, and what is beside it.
-    pub const LEAST: u64 = FILE + BESIDE;
+    pub const LEAST: u64 = FILE_ROOM + BESIDE;
 
     /// A folder for so many bytes; a tenth of its file system stays free.
     pub fn new(dir: impl Into<PathBuf>, size: u64) -> Options {

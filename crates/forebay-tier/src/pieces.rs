@@ -110,19 +110,26 @@ impl Group {
         };
         store.ends.failed.store(0, Ordering::Relaxed);
         count(&store.counters.read_bytes, filled);
-        let (mut from, mut missing) = (0, Vec::new());
-        for lying in &self.pieces {
-            let (piece, part) = (&lying.found.piece, lying.found.part);
-            let to = from + bytes(piece.run.len);
-            let sum = || self.of.sum(piece.run.start, buffer.bytes_in(from..to));
-            if to <= filled && sum() == piece.sum {
-                count(&store.counters.hit_bytes, bytes(part.len));
-            } else {
-                let damaged = store.state.lock().forget(lying);
-                count(&store.counters.damaged, usize::from(damaged));
-                missing.push(part);
+        let mut from = 0;
+        let right: Vec<bool> = (self.pieces.iter())
+            .map(|lying| {
+                let (run, sum) = (lying.found.piece.run, lying.found.piece.sum);
+                let to = from + bytes(run.len);
+                let within = std::mem::replace(&mut from, to)..to;
+                to <= filled && self.of.sum(run.start, buffer.bytes_in(within)) == sum
+            })
+            .collect();
+        let (mut missing, mut state) = (Vec::new(), store.state.lock());
+        for (lying, right) in self.pieces.iter().zip(right) {
+            // If its segment was begun anew meanwhile, right bytes would be right by chance.
+            let still = state.has(lying);
+            if right && still {
+                count(&store.counters.hit_bytes, bytes(lying.found.part.len));
+                continue;
             }
-            from = to;
+            missing.push(lying.found.part);
+            count(&store.counters.damaged, usize::from(still));
+            state.forget(lying);
         }
         missing
     }
@@ -132,9 +139,7 @@ impl Group {
             return;
         }
         count(&store.counters.read_errors, 1);
-        self.pieces.iter().for_each(|lying| {
-            store.state.lock().forget(lying);
-        });
+        self.pieces.iter().for_each(|lying| store.state.lock().forget(lying));
         if store.ends.failed.fetch_add(1, Ordering::Relaxed) + 1 >= PATIENCE {
             store.end_reads(&format!("{PATIENCE} reads failed one after another, the last one since: {error}"));
         }

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use crate::folder::Found;
-use crate::layout::{SEGMENTS_A_FILE, segments_of};
+use crate::layout::{SEGMENTS_A_FILE, file_of, segments_of};
 use crate::store::Store;
 use crate::writer::read_table;
 
@@ -32,13 +32,18 @@ pub(crate) fn run(store: &Store, mut files: Vec<Found>) {
     }
 }
 
-fn recover(store: &Store, file: &OwnedFd, segment: u32) {
+fn recover(store: &Store, file: &Arc<OwnedFd>, segment: u32) {
     let table = match read_table(store, file, segment) {
         Ok(table) => table.filter(|table| !table.entries.is_empty() && table.number < TOO_LARGE),
         // Nothing is written where nothing can be read.
         Err(error) => return log::info!("segment {segment} of {}: {error}", store.folder.dir.display()),
     };
     let mut state = store.state.lock();
+    // The file may have been removed meanwhile, for want of room.
+    let there = state.files[file_of(segment) as usize].as_ref();
+    if there.is_none_or(|there| !Arc::ptr_eq(there, file)) {
+        return;
+    }
     match table {
         None => state.tier.grant(segment),
         Some(table) => {

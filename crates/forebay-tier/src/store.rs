@@ -14,7 +14,9 @@ use crate::disk::Disk;
 use crate::figures::{Counters, Figures, count};
 use crate::fingerprint::Fingerprint;
 use crate::folder::Folder;
-use crate::layout::{BESIDE, CHUNK_BLOCKS, FILE, SEGMENT_BLOCKS, SEGMENTS_A_FILE, bytes, file_of, segments_of};
+use crate::layout::{
+    BESIDE, CHUNK_BLOCKS, FILE, FILE_ROOM, SEGMENT_BLOCKS, SEGMENTS_A_FILE, bytes, file_of, segments_of,
+};
 use crate::options::Options;
 use crate::waiting::{Item, Refused, Waiting};
 
@@ -161,15 +163,16 @@ impl State {
         Lying { found, file, turn: self.turns[segment as usize] }
     }
 
-    /// Forgets a piece that turned out to be wrong. Returns `false` if its segment has been written
-    /// anew meanwhile, which explains that.
-    pub(crate) fn forget(&mut self, lying: &Lying) -> bool {
-        let piece = &lying.found.piece;
-        let still = self.turns[piece.place.segment as usize] == lying.turn;
-        if still {
-            self.tier.forget(piece);
+    /// Whether a piece is still where it was: its segment has not been begun anew since.
+    pub(crate) fn has(&self, lying: &Lying) -> bool {
+        self.turns[lying.found.piece.place.segment as usize] == lying.turn
+    }
+
+    /// Forgets a piece that turned out to be wrong.
+    pub(crate) fn forget(&mut self, lying: &Lying) {
+        if self.has(lying) {
+            self.tier.forget(&lying.found.piece);
         }
-        still
     }
 
     /// Bytes of memory.
@@ -181,9 +184,8 @@ impl State {
 
 /// How many files a tier of so many bytes has.
 pub(crate) fn files_in(size: u64) -> u32 {
-    u32::try_from(size.saturating_sub(BESIDE) / FILE)
-        .unwrap_or(u32::MAX / SEGMENTS_A_FILE)
-        .min(u32::MAX / SEGMENTS_A_FILE)
+    let most = u32::MAX / SEGMENTS_A_FILE;
+    u32::try_from(size.saturating_sub(BESIDE) / FILE_ROOM).map_or(most, |files| files.min(most))
 }
 
 /// A tier's policy, whose index takes no more than its share of memory.
@@ -203,8 +205,9 @@ pub(crate) fn policy(options: &Options) -> Tier {
     let rest = (u64::from(files) * FILE / INDEX_SHARE).saturating_sub(beside);
     let table = |pieces: u64| pieces.next_power_of_two() * 4;
     let most = [rest / 36, rest / 40].into_iter().find(|&pieces| pieces * 32 + table(pieces) <= rest);
-    // The sketch of admission may leave too little: room for whole chunks there is in any case.
-    let least = u64::from(segments) * u64::from(SEGMENT_BLOCKS / CHUNK_BLOCKS);
+    // The sketch of admission may leave too little. There is room for whole chunks in any case, and
+    // for a segment of small pieces beside them: with less, free segments would not be used.
+    let least = u64::from(segments) * u64::from(SEGMENT_BLOCKS / CHUNK_BLOCKS) + u64::from(SEGMENT_BLOCKS);
     let pieces = most.unwrap_or(0).max(least);
     Tier::new(setup(u32::try_from(pieces).unwrap_or(u32::MAX / 2)))
 }

@@ -11,7 +11,7 @@ use crate::disk::{Disk, Local};
 use crate::error::Error;
 use crate::figures::Figures;
 use crate::fingerprint::{Fingerprint, is_telling};
-use crate::folder::{Folder, found};
+use crate::folder::{Folder, found, is_ours};
 use crate::layout::{FILE, SEGMENTS_A_FILE};
 use crate::options::Options;
 use crate::recovery;
@@ -105,6 +105,9 @@ impl Owned {
         // Whatever is too much, or no longer as long as it was, goes before anything is added.
         for unfit in files.extract_if(.., |found| found.number >= most || found.size != FILE) {
             let path = folder.file(unfit.number);
+            if !is_ours(&path) {
+                return Err(Error::Foreign(path));
+            }
             fs::remove_file(&path).map_err(Error::refused(&path, "remove"))?;
         }
         let store = Arc::new(Store::new(options, folder, disk, reader));

@@ -27,7 +27,7 @@ pub(crate) struct Item {
 pub(crate) enum Refused {
     /// The rate of writes is used up.
     Budget,
-    /// Too much waits.
+    /// Too much waits, or the tier is just beginning or ending.
     Room,
     /// The same blocks wait already.
     There,
@@ -84,7 +84,9 @@ impl Waiting {
         if queue.starts.contains(&(run.file, run.start)) {
             return Err(Refused::There);
         }
-        if queue.bytes + len > MOST {
+        // Before all segments were looked at, one that was written lately would be given up.
+        let recovering = queue.recovered.0 < queue.recovered.1;
+        if recovering || queue.orders.stop || queue.bytes + len > MOST {
             return Err(Refused::Room);
         }
         if !queue.budget.take(len, self.began.elapsed()) {

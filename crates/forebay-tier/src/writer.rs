@@ -58,7 +58,8 @@ impl Writer {
 
     /// Writes what waits, and sees to the rest.
     fn work(&mut self, tend: bool, stop: bool) -> io::Result<()> {
-        if tend || self.looked.is_none_or(|looked| looked.elapsed() >= LOOKS) {
+        let due = self.looked.is_none_or(|looked| looked.elapsed() >= LOOKS);
+        if (tend || due) && self.store.ends.writes() {
             self.looked = Some(Instant::now());
             room::tend(self)?;
         }
@@ -155,6 +156,8 @@ impl Writer {
             let Some(file) = room::file(&self.store, file_of(opened))? else { continue };
             let rescued = self.rescued(&file, opened, carry);
             self.write_table(&file, opened, &Table::default())?;
+            // If power fails, no old table may speak of new bytes.
+            self.store.disk.sync(&file)?;
             self.open = Some(Open::new(opened, file));
             for (entry, from) in rescued {
                 let Some(place) = self.reserve(entry.len.into()) else { break };

@@ -12,6 +12,7 @@ use forebay_source::{
     Attributes, BLOCK, Error, Fetch, FetchId, Identity, Kind, Label, Listed, Listing, Name, Object, Result, Segments,
     Source, Then, Version,
 };
+use forebay_tier::layout::{BESIDE, FILE_ROOM};
 use forebay_tier::{Free, Options, TieredSource, Tiers};
 use parking_lot::Mutex;
 
@@ -179,7 +180,7 @@ pub(crate) fn eager(dir: &Path, files: u64) -> Options {
         free: Free::Bytes(0),
         writes: Some(u64::MAX),
         rules: Rules { admit: Admit::All, evict: Evict::Carry },
-        ..Options::new(dir, files * 64 * MIB + (Options::LEAST - 64 * MIB))
+        ..Options::new(dir, files * FILE_ROOM + BESIDE)
     }
 }
 
