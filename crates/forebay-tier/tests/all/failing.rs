@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use forebay_source::Segments;
+use forebay_testkit::loop_disk::image_folder;
 use forebay_tier::disk::{Disk, Local, Room};
-use forebay_tier::{Figures, Tiers};
+use forebay_tier::{Figures, Tiers, check};
 use parking_lot::{Condvar, Mutex};
 
+use crate::damage::files;
 use crate::known::{Known, MIB, check_all, eager, tiered};
 
 /// What happens at an operation that changes the disk.
@@ -89,12 +91,75 @@ impl Disk for Failing {
     }
 }
 
-/// Two files that fill a segment and a half, one after the other, and then again.
-fn script(dir: &Path, disk: Arc<dyn Disk>) -> Figures {
-    let known = known();
+/// Two files that fill a little more than a segment.
+fn known() -> Known {
+    let known = Known::new("a source");
+    known.put("a", 5 * MIB + 7, 1);
+    known.put("b", 4 * MIB, 1);
+    known
+}
+
+#[test]
+fn at_every_operation() {
+    let mut hits = Vec::new();
+    for at in 0.. {
+        let mut reached = false;
+        // A file that cannot be made is no reason not to write to others: so `EIO` comes first.
+        for fault in [Fault::Stops, Fault::Tears, Fault::Fails([libc::EIO, libc::ENOSPC][at as usize % 2])] {
+            let dir = tempfile::tempdir().unwrap();
+            let disk = Arc::new(Failing::new(at, fault));
+            let figures = read(dir.path(), &known(), Arc::clone(&disk) as Arc<dyn Disk>, &["a", "b", "a"]);
+            // How many pieces go to a write is a matter of time, and with it the number of writes.
+            reached = disk.done.load(Ordering::SeqCst) > at;
+            if let Fault::Fails(_) = fault {
+                assert_eq!(figures.write_errors, u64::from(reached), "{fault:?} at {at}: {figures:?}");
+            }
+            let found = read(dir.path(), &known(), Arc::new(Local), &["a", "b"]);
+            assert_eq!(found.damaged, 0, "{fault:?} at {at}: no table speaks of bytes that were not written");
+            hits.push(found.hit_bytes);
+        }
+        if !reached {
+            break;
+        }
+    }
+    let kept = hits.iter().filter(|&&hits| hits > 0).count();
+    assert!(hits.len() > 45 && hits.contains(&0) && kept * 4 > hits.len(), "{hits:?}");
+}
+
+/// A tier that has no free segment left, whose process stops at every operation of the next turns:
+/// what is carried over is lost or right.
+#[test]
+fn at_every_operation_of_a_full_tier() {
+    let (full, known) = (image_folder("forebay-tier-").unwrap(), Known::new("a source"));
+    [("often", 3), ("old", 60), ("new", 9)].iter().for_each(|&(name, size)| known.put(name, size * MIB, 1));
+    read(full.path(), &known, Arc::new(Local), &["often", "old"]);
+    let mut hits = Vec::new();
+    for at in 0.. {
+        let mut reached = false;
+        for fault in [Fault::Stops, Fault::Tears] {
+            let dir = copied(full.path());
+            let disk = Arc::new(Failing::new(at, fault));
+            let figures = read(dir.path(), &known, Arc::clone(&disk) as Arc<dyn Disk>, &["often", "new"]);
+            assert_eq!(figures.carried_bytes, 3 * MIB, "{fault:?} at {at}");
+            reached |= disk.done.load(Ordering::SeqCst) > at;
+            assert_eq!(check(dir.path(), |_| ()).unwrap().damaged, [], "{fault:?} at {at}");
+            let found = read(dir.path(), &known, Arc::new(Local), &["often", "new"]);
+            assert_eq!(found.damaged, 0, "{fault:?} at {at}");
+            hits.push(found.hit_bytes);
+        }
+        if !reached {
+            break;
+        }
+    }
+    assert!(hits.len() > 30 && hits.contains(&0) && hits.contains(&(12 * MIB)), "{hits:?}");
+}
+
+/// Reads files through a tier.
+fn read(dir: &Path, known: &Known, disk: Arc<dyn Disk>, names: &[&str]) -> Figures {
     let tiers = Tiers::on(vec![eager(dir, 1)], disk).unwrap();
-    let source = tiered(&known, &tiers);
-    for name in ["a", "b", "a"] {
+    tiers.settle();
+    let source = tiered(known, &tiers);
+    for name in names {
         check_all(&source, name, 1);
         tiers.settle();
     }
@@ -102,53 +167,14 @@ fn script(dir: &Path, disk: Arc<dyn Disk>) -> Figures {
     tiers.figures().remove(0)
 }
 
-fn known() -> Known {
-    let known = Known::new("a source");
-    known.put("a", 5 * MIB + 7, 1);
-    known.put("b", 7 * MIB, 1);
-    known
-}
-
-/// What is on the disk now is found by another tier, and all of it is right.
-fn found(dir: &Path) -> Figures {
-    let known = known();
-    let tiers = Tiers::open(vec![eager(dir, 1)]).unwrap();
-    tiers.settle();
-    let source = tiered(&known, &tiers);
-    check_all(&source, "a", 1);
-    check_all(&source, "b", 1);
-    tiers.figures().remove(0)
-}
-
-#[test]
-fn at_every_operation() {
-    let whole = Arc::new(Failing::new(u64::MAX, Fault::Stops));
-    let dir = tempfile::tempdir().unwrap();
-    let figures = script(dir.path(), Arc::clone(&whole) as Arc<dyn Disk>);
-    let operations = whole.done.load(Ordering::SeqCst);
-    assert_eq!((figures.no_writes.as_deref(), figures.write_errors), (Some("closed"), 0));
-    assert!(operations > 20, "{operations}");
-    assert_eq!(found(dir.path()).miss_bytes, 0);
-    let mut hits = Vec::new();
-    for at in 0..operations {
-        for fault in [Fault::Stops, Fault::Tears, Fault::Fails(libc::EIO), Fault::Fails(libc::ENOSPC)] {
-            let dir = tempfile::tempdir().unwrap();
-            let disk = Arc::new(Failing::new(at, fault));
-            let figures = script(dir.path(), Arc::clone(&disk) as Arc<dyn Disk>);
-            // How many pieces go to a write is a matter of time, and with it the number of writes.
-            let reached = disk.done.load(Ordering::SeqCst) > at;
-            if let Fault::Fails(errno) = fault {
-                // A file that cannot be made is no reason to write to others no more.
-                let expected = u64::from(reached && (at, errno) != (0, libc::ENOSPC));
-                assert_eq!(figures.write_errors, expected, "{fault:?} at {at}");
-            }
-            let found = found(dir.path());
-            assert_eq!(found.damaged, 0, "{fault:?} at {at}: no table speaks of bytes that were not written");
-            hits.push(found.hit_bytes);
-        }
+/// A copy of a tier.
+fn copied(dir: &Path) -> tempfile::TempDir {
+    let copy = image_folder("forebay-tier-").unwrap();
+    std::fs::create_dir_all(copy.path().join("forebay-1/segments")).unwrap();
+    for file in files(dir) {
+        std::fs::copy(&file, copy.path().join(file.strip_prefix(dir).unwrap())).unwrap();
     }
-    let kept = hits.iter().filter(|&&hits| hits > 0).count();
-    assert!(kept * 4 > hits.len(), "{hits:?}");
+    copy
 }
 
 /// A disk whose files cannot be read.
@@ -252,7 +278,7 @@ impl Disk for Slow {
 fn opening_waits_for_no_segment() {
     const FILES: u64 = 1600;
     let dir = tempfile::tempdir().unwrap();
-    script(dir.path(), Arc::new(Local));
+    read(dir.path(), &known(), Arc::new(Local), &["a", "b"]);
     for number in 1..FILES {
         let path = crate::damage::segments(dir.path(), number as u32);
         std::fs::File::create(path).unwrap().set_len(64 * MIB).unwrap();

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use forebay_core::tier::{Admit, Evict, Rules};
+use forebay_testkit::loop_disk::image_folder;
 use forebay_tier::{Options, Tiers, check as inspect};
 
 use crate::damage::Draws;
@@ -41,7 +42,7 @@ fn writes_until_it_is_killed() {
 #[test]
 fn what_is_left_by_a_killed_process_is_right() {
     let kills = std::env::var("FOREBAY_TIER_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(30);
-    let dir = tempfile::tempdir().unwrap();
+    let dir = image_folder("forebay-tier-").unwrap();
     let (mut draws, mut hits, mut damaged) = (Draws::new(1), 0, 0);
     for _ in 0..kills {
         kill_one(dir.path(), Duration::from_millis(10 + draws.below(150)));
