@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use crate::disk::{Disk, Local};
 use crate::error::Error;
 use crate::figures::Figures;
-use crate::fingerprint::{Fingerprint, is_telling};
+use crate::fingerprint::{Fingerprint, is_lasting};
 use crate::folder::{Folder, found, is_ours};
 use crate::layout::{FILE, SEGMENTS_A_FILE};
 use crate::options::Options;
@@ -74,7 +74,7 @@ impl Tiers {
     /// rendezvous, so that a further folder takes from the others what it holds itself, and nothing
     /// else moves.
     pub(crate) fn of(&self, identity: &Identity) -> Option<(&Arc<Store>, Fingerprint)> {
-        if !is_telling(identity) {
+        if !is_lasting(identity) {
             return None;
         }
         let fingerprints =

@@ -27,6 +27,14 @@ struct Shared {
     files: Mutex<BTreeMap<String, About>>,
     asked: AtomicU64,
     failing: AtomicBool,
+    asks: Mutex<Vec<Ask>>,
+}
+
+/// What an object was told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Ask {
+    Fetch { id: FetchId, offset: u64, len: usize, urgent: bool, label: Label },
+    CallOff(FetchId),
 }
 
 #[derive(Clone, Copy)]
@@ -38,7 +46,7 @@ struct About {
 impl Known {
     pub(crate) fn new(address: &str) -> Known {
         let (files, asked, failing) = (Mutex::default(), AtomicU64::new(0), AtomicBool::new(false));
-        Known(Arc::new(Shared { address: address.into(), files, asked, failing }))
+        Known(Arc::new(Shared { address: address.into(), files, asked, failing, asks: Mutex::default() }))
     }
 
     /// Puts a version of a file in place of the one before.
@@ -49,6 +57,11 @@ impl Known {
     /// The bytes that readers asked for since the last call.
     pub(crate) fn asked(&self) -> u64 {
         self.0.asked.swap(0, Ordering::SeqCst)
+    }
+
+    /// What objects were told since the last call.
+    pub(crate) fn asks(&self) -> Vec<Ask> {
+        std::mem::take(&mut self.0.asks.lock())
     }
 
     /// From now on all reads fail, or none.
@@ -131,12 +144,19 @@ impl Object for File {
 
     fn fetch(&self, mut fetch: Fetch) {
         self.source.0.asked.fetch_add(fetch.len as u64, Ordering::SeqCst);
+        let Fetch { id, offset, len, urgent, label, .. } = &fetch;
+        let ask = Ask::Fetch { id: *id, offset: *offset, len: *len, urgent: *urgent, label: label.clone() };
+        self.source.0.asks.lock().push(ask);
         if self.source.0.failing.load(Ordering::SeqCst) {
             return fetch.finish(Err(Error::Storage { name: self.name.clone(), reason: "told to fail".into() }));
         }
         let bytes = bytes(&self.source.0.address, &self.name, self.version, fetch.offset, fetch.len);
         fetch.buffer.write(0, &bytes);
         fetch.finish(Ok(()));
+    }
+
+    fn call_off(&self, fetch: FetchId) {
+        self.source.0.asks.lock().push(Ask::CallOff(fetch));
     }
 }
 
@@ -172,6 +192,18 @@ pub(crate) fn check(source: &dyn Source, name: &str, version: u64, block: u64, b
 pub(crate) fn check_all(source: &dyn Source, name: &str, version: u64) {
     let size = source.stat(Path::new(name)).unwrap().size;
     (0..size.div_ceil(MIB)).for_each(|mib| check(source, name, version, mib * 256, 256));
+}
+
+/// The same, but no faster than the tier writes, so that nothing is dropped.
+pub(crate) fn fill(source: &dyn Source, tiers: &Tiers, name: &str, version: u64) {
+    let size = source.stat(Path::new(name)).unwrap().size;
+    for mib in 0..size.div_ceil(MIB) {
+        check(source, name, version, mib * 256, 256);
+        if mib % 8 == 7 {
+            tiers.settle();
+        }
+    }
+    tiers.settle();
 }
 
 /// A tier that writes all that it can.

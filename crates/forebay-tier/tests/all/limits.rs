@@ -6,13 +6,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
+use forebay_testkit::loop_disk::{self, Ext4, LoopDevice, image_folder, make_image};
 use forebay_testkit::mounts::MountPoint;
-use forebay_tier::layout::FILE_ROOM;
+use forebay_tier::layout::{BESIDE, FILE_ROOM};
 use forebay_tier::{Free, Options, Tiers};
 use rustix::mount::{MountFlags, mount, mount_remount};
 
 use crate::damage::{Draws, files, segments};
-use crate::known::{Known, MIB, check, check_all, eager, tiered};
+use crate::known::{Known, MIB, check, check_all, eager, fill, tiered};
 
 /// Bytes that a folder takes, with the folders in it.
 fn taken(dir: &Path) -> u64 {
@@ -47,8 +48,8 @@ fn the_size_holds_at_every_moment() {
             let source = tiered(&known, &tiers);
             for _ in 0..150 {
                 check(&source, "a", 1, draws.below(51_200), 400);
+                tiers.settle();
             }
-            tiers.settle();
             over.store(true, Ordering::SeqCst);
         });
         let most = most.into_inner();
@@ -83,8 +84,7 @@ fn a_disk_that_gets_full() {
     let options = Options { free: Free::Bytes(10 * MIB), ..eager(point.path(), 4) };
     let tiers = Tiers::open(vec![options]).unwrap();
     let source = tiered(&known, &tiers);
-    check_all(&source, "a", 1);
-    tiers.settle();
+    fill(&source, &tiers, "a", 1);
     let figures = &tiers.figures()[0];
     assert_eq!((figures.files, figures.no_writes.as_deref(), figures.write_errors), (2, None, 0), "{figures:?}");
     assert!(figures.hit_bytes == 0 && figures.written_bytes > 190 * MIB, "{figures:?}");
@@ -112,7 +112,31 @@ fn a_disk_that_gets_full() {
     assert!(figures.files > 0 && figures.pieces >= 144, "{figures:?}");
 }
 
-/// A file system that takes no bytes while others can be made of room that it does not have.
+/// A file system of blocks, which has less room for the files than for their bytes.
+#[test]
+fn a_small_disk_with_ext4() {
+    if !loop_disk::possible() {
+        return;
+    }
+    let folder = image_folder("forebay-tier-").unwrap();
+    let image = folder.path().join("image");
+    make_image(&image, 160 * MIB, |_| Ok(())).unwrap();
+    let device = LoopDevice::attach(&image, false).unwrap();
+    let mounted = Ext4::mount(device.path(), false).unwrap();
+    let known = known();
+    let options = Options { free: Free::Percent(5.0), ..eager(mounted.path(), 4) };
+    let tiers = Tiers::open(vec![options]).unwrap();
+    let source = tiered(&known, &tiers);
+    ["a", "b", "b"].iter().for_each(|name| fill(&source, &tiers, name, 1));
+    let figures = &tiers.figures()[0];
+    assert_eq!((figures.files, figures.no_writes.as_deref(), figures.write_errors), (2, None, 0), "{figures:?}");
+    assert!(figures.hit_bytes > 0 && taken(mounted.path()) <= 2 * FILE_ROOM + BESIDE, "{figures:?}");
+    assert!(free(mounted.path()) > 7 * MIB);
+    drop(source);
+    drop(tiers);
+}
+
+/// A file system that takes no bytes any more.
 #[test]
 fn a_file_system_that_is_read_only() {
     let Some(point) = small(80 * MIB) else { return };

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use forebay_source::BLOCK;
-use forebay_tier::Tiers;
+use forebay_source::{BLOCK, Fetch, FetchId, Label, Result, Segments, Source};
+use forebay_tier::{Tiers, check as inspect, info};
 
-use crate::known::{Known, MIB, check, check_all, eager, tiered};
+use crate::known::{Ask, Known, MIB, bytes, check, check_all, eager, tiered};
 
 #[test]
 fn what_was_read_comes_from_the_disk() {
@@ -38,6 +38,49 @@ fn what_was_read_comes_from_the_disk() {
     assert_eq!(known.asked(), 0, "{figures:?}");
     assert_eq!((figures.hit_bytes.div_ceil(MIB), figures.miss_bytes, figures.damaged), (9, 0, 0));
     assert_eq!(figures.recovered, (8, 8));
+}
+
+/// What only the source has is asked of it at once, by the name of the fetch and with its label; a
+/// fetch is called off at the source.
+#[test]
+fn the_source_hears_what_the_fetch_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let known = Known::new("s3://bucket");
+    known.put("a", 4 * MIB, 1);
+    let tiers = Tiers::open(vec![eager(dir.path(), 1)]).unwrap();
+    let source = tiered(&known, &tiers);
+    check(&source, "a", 1, 256, 64);
+    check(&source, "a", 1, 512, 64);
+    tiers.settle();
+    known.asks();
+    let object = source.open(Path::new("a")).unwrap();
+    let label = Label { demand: MIB + 5..MIB + 77, hits: 3..9 };
+    // Two pieces before, a third in the middle, four behind.
+    let (id, offset, len) = (FetchId::unique(), (256 + 32) * BLOCK as u64, 288 * BLOCK);
+    let (send, receive) = std::sync::mpsc::sync_channel(1);
+    let done = Box::new(move |buffer: Segments, outcome: Result<()>| {
+        send.send(outcome.map(|()| buffer.to_vec())).unwrap();
+    });
+    object.fetch(Fetch { id, offset, buffer: Segments::own(len), len, urgent: false, label: label.clone(), done });
+    let read = receive.recv().unwrap().unwrap();
+    assert!(read == bytes("s3://bucket", "a", 1, offset, len));
+    let missing = Ask::Fetch { id, offset: 320 * BLOCK as u64, len: 192 * BLOCK, urgent: false, label };
+    object.call_off(id);
+    assert_eq!(known.asks(), [missing, Ask::CallOff(id)]);
+}
+
+/// The tables of a segment that is not full yet are on the disk some seconds after its pieces.
+#[test]
+fn what_was_written_is_saved_soon() {
+    let dir = tempfile::tempdir().unwrap();
+    let known = Known::new("s3://bucket");
+    known.put("a", MIB, 1);
+    let tiers = Tiers::open(vec![eager(dir.path(), 1)]).unwrap();
+    check_all(&tiered(&known, &tiers), "a", 1);
+    while info(dir.path()).unwrap().pieces < 16 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(inspect(dir.path(), |_| ()).unwrap().right_bytes, MIB);
 }
 
 /// Another version, source or folder has other bytes.
