@@ -76,12 +76,12 @@ impl Fingerprint {
 }
 
 /// Whether an identity stands for the same bytes in another process. A web server without tags and
-/// times tells only lengths. Mounts within a source are told apart by numbers, which begin anew when
-/// the machine does.
+/// times tells only lengths. Mounts within a source are told apart by numbers, which begin anew
+/// when the machine does.
 ///
-/// Known weakness: so does a source's own mount. If another file system comes to its place, files of
-/// the same path, inode, size and times are taken for the same; for images whose times are all set
-/// to one, that may happen.
+/// Known weakness: the same is true of a source's own mount. Another file system may come to its
+/// place, with files of the same path, inode, size and times. Images whose times are all set to one
+/// are an example.
 pub(crate) fn is_lasting(Identity { name, version }: &Identity) -> bool {
     let telling = version.tag.is_some() || version.modified != 0 || version.changed != 0;
     telling && name.inode().mount == 0

@@ -22,8 +22,8 @@
 //! - A crash loses the pieces of the last seconds, whose segment's table was not written.
 //! - One process has a folder at a time. Only files with our names are removed.
 //!
-//! No decision looks at a wall clock. Files are recovered in the order of their times, which changes
-//! nothing but how soon they are of use.
+//! No decision looks at a wall clock. Files are recovered in the order of their times, on which
+//! depends only how soon they are of use.
 
 mod budget;
 pub mod disk;

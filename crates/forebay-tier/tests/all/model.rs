@@ -1,5 +1,5 @@
-//! Random reads of changing files through a tier that is harmed, closed and opened again: always the
-//! source's bytes.
+//! Random reads of changing files through a tier that is harmed, closed and opened again: always
+//! the source's bytes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -98,8 +98,8 @@ fn always_the_sources_bytes() {
     assert!(hits > 0 && (seeds < 8 || damaged > 0), "{hits} bytes from the disk, {damaged} pieces damaged");
 }
 
-/// Bits that are flipped behind the back of a tier: each damaged piece is one miss, and then written
-/// anew.
+/// Bits that are flipped behind the back of a tier: each damaged piece is one miss, and then
+/// written anew.
 #[test]
 fn damaged_pieces_are_misses() {
     let dir = tempfile::tempdir().unwrap();
