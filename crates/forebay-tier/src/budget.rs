@@ -1,0 +1,106 @@
+//! How much may be written: a bucket of bytes that fills at a rate.
+
+use std::time::Duration;
+
+/// The share of the disk's own rate that is written unless told otherwise.
+const SHARE: f64 = 0.2;
+
+/// What the bucket holds at least, bytes: also what may be written before the rate is known.
+const LEAST: f64 = (16 << 20) as f64;
+
+/// How long the bucket takes to fill, seconds.
+const FILLS: f64 = 2.0;
+
+/// Bytes after which older measurements count half.
+const REMEMBERED: f64 = (256 << 20) as f64;
+
+/// A bucket of bytes. Times are since any beginning.
+#[derive(Clone, Debug)]
+pub(crate) struct Budget {
+    /// Bytes per second; `None`: a share of the disk's rate.
+    told: Option<u64>,
+    /// What the bucket has; below zero after writes that could not wait.
+    tokens: f64,
+    last: Duration,
+    /// What was written, bytes, and how long it took, seconds.
+    written: f64,
+    took: f64,
+}
+
+impl Budget {
+    /// Of so many bytes per second, or of a share of what the disk turns out to do.
+    pub(crate) fn new(told: Option<u64>) -> Budget {
+        Budget { told, tokens: LEAST, last: Duration::ZERO, written: 0.0, took: 0.0 }
+    }
+
+    /// Bytes per second; `None` while it is unknown.
+    pub(crate) fn rate(&self) -> Option<f64> {
+        let measured = || (self.took > 0.0 && self.written > 0.0).then(|| self.written / self.took * SHARE);
+        self.told.map(|told| told as f64).or_else(measured)
+    }
+
+    /// Takes bytes out, if there are as many.
+    pub(crate) fn take(&mut self, bytes: usize, now: Duration) -> bool {
+        let passed = now.saturating_sub(self.last).as_secs_f64();
+        self.last = now.max(self.last);
+        if let Some(rate) = self.rate() {
+            self.tokens = (self.tokens + rate * passed).min(LEAST.max(rate * FILLS));
+        }
+        let enough = self.tokens >= bytes as f64;
+        if enough {
+            self.tokens -= bytes as f64;
+        }
+        enough
+    }
+
+    /// Bytes are written that cannot wait: later ones wait for them.
+    pub(crate) fn spend(&mut self, bytes: usize) {
+        self.tokens -= bytes as f64;
+    }
+
+    /// Bytes were written, and took so long.
+    pub(crate) fn measured(&mut self, bytes: usize, took: Duration) {
+        if self.written > REMEMBERED {
+            self.written /= 2.0;
+            self.took /= 2.0;
+        }
+        self.written += bytes as f64;
+        self.took += took.as_secs_f64();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_told_rate_is_kept() {
+        let mut budget = Budget::new(Some(1 << 20));
+        let mut taken = 0;
+        for second in 0..100 {
+            while budget.take(MIB / 4, at(second)) {
+                taken += 1;
+            }
+        }
+        assert_eq!(taken, (16 + 99) * 4, "what the bucket held, and what came");
+        budget.spend(10 * MIB);
+        assert!(!budget.take(1, at(109)) && budget.take(1, at(111)));
+        assert!(!budget.take(2 * MIB, at(5)), "a time before the last one gives nothing");
+    }
+
+    #[test]
+    fn a_share_of_the_measured_rate() {
+        let mut budget = Budget::new(None);
+        assert!(budget.take(16 * MIB, at(0)) && !budget.take(1, at(1000)));
+        budget.measured(500 * MIB, at(1));
+        budget.measured(500 * MIB, at(1));
+        assert!((budget.rate().unwrap() / MIB as f64 - 100.0).abs() < 0.1);
+        assert!(budget.take(200 * MIB, at(2000)) && !budget.take(MIB, at(2000)));
+    }
+}

@@ -1,0 +1,58 @@
+//! Why a folder cannot be used.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::options::Options;
+
+/// Why a folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Another process, or another tier of this one, has it.
+    #[error(
+        "{}: in use by another mount{}; give each its own folder, or end that one",
+        .dir.display(),
+        .pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+    )]
+    InUse {
+        /// The folder.
+        dir: PathBuf,
+        /// The owner's process, if it is known.
+        pid: Option<u32>,
+    },
+    /// It may not take enough bytes for one file.
+    #[error("{}: a disk tier of {size} bytes is too small; the least is {least} bytes", .dir.display(), least = Options::LEAST)]
+    TooSmall {
+        /// The folder.
+        dir: PathBuf,
+        /// Its bytes.
+        size: u64,
+    },
+    /// There is a file at the place of one of the tier's, and it is none.
+    #[error("{}: not a file of a disk tier; move it away, or choose another folder", .0.display())]
+    Foreign(PathBuf),
+    /// There is no tier.
+    #[error("{}: there is no disk tier in this folder", .0.display())]
+    NoTier(PathBuf),
+    /// The file system refuses.
+    #[error("{}: cannot {doing}: {reason}", .path.display())]
+    Refused {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// The reason.
+        reason: io::Error,
+    },
+    /// The system has no thread or reader left.
+    #[error("cannot start the disk tier: {0}")]
+    Start(io::Error),
+}
+
+impl Error {
+    /// The file system refused something at a path.
+    pub(crate) fn refused(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_path_buf();
+        move |reason| Error::Refused { path, doing, reason }
+    }
+}

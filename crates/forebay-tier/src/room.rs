@@ -1,0 +1,79 @@
+//! The room of the file system: files are made where it allows, and removed where it does not.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use crate::layout::{FILE, file_of};
+use crate::store::Store;
+use crate::writer::Writer;
+
+/// Files for which there has to be room before one that was given up is made again.
+const AGAIN: u64 = 2;
+
+/// The file of that number, which is made if need be. `None` if there is no room for it: it is
+/// withdrawn.
+pub(crate) fn file(store: &Store, number: u32) -> io::Result<Option<Arc<OwnedFd>>> {
+    if let Some(file) = &store.state.lock().files[number as usize] {
+        return Ok(Some(Arc::clone(file)));
+    }
+    let made = match spare(store)? {
+        spare if spare < FILE => Err(Errno::NOSPC.into()),
+        _ => store.disk.create(&store.folder.file(number), FILE).map(Arc::new),
+    };
+    let mut state = store.state.lock();
+    match made {
+        Ok(file) => {
+            state.files[number as usize] = Some(Arc::clone(&file));
+            Ok(Some(file))
+        }
+        Err(error) if is_of_room(&error) => {
+            state.withdraw(number);
+            state.withheld.push(number);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// No room, or another program's file at that place.
+fn is_of_room(error: &io::Error) -> bool {
+    let of_room = [Errno::NOSPC, Errno::DQUOT, Errno::EXIST].map(Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|errno| of_room.contains(&errno))
+}
+
+/// Bytes that the file system has beyond those that stay free.
+fn spare(store: &Store) -> io::Result<u64> {
+    let room = store.disk.room(&store.folder.segments())?;
+    Ok(room.free.saturating_sub(store.options.free.of(room.bytes)))
+}
+
+/// Removes files until as much is free as shall be; makes them possible again if there is room.
+pub(crate) fn tend(writer: &mut Writer) -> io::Result<()> {
+    let store = Arc::clone(&writer.store);
+    loop {
+        let room = store.disk.room(&store.folder.segments())?;
+        if room.free >= store.options.free.of(room.bytes) {
+            break;
+        }
+        let open = writer.open.as_ref().map(|open| file_of(open.segment));
+        let Some(number) = store.state.lock().oldest(open) else { break };
+        if Some(number) == open {
+            writer.abandon();
+        }
+        let mut state = store.state.lock();
+        state.withdraw(number);
+        state.withheld.push(number);
+        drop(state);
+        store.disk.remove(&store.folder.file(number))?;
+    }
+    let withheld = !store.state.lock().withheld.is_empty();
+    if withheld && spare(&store)? >= AGAIN * FILE {
+        let mut state = store.state.lock();
+        let number = state.withheld.swap_remove(0);
+        state.grant(number);
+    }
+    Ok(())
+}

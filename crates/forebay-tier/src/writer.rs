@@ -1,0 +1,237 @@
+//! The one thread that writes to a folder.
+//!
+//! ```text
+//!   waiting ──▶ batch ──▶ write ──▶ the policy hears of its pieces
+//!                 │
+//!                 └ segment full: data on disk, table; the next one: what is carried over is read,
+//!                   its table is emptied, and what was carried over comes first
+//! ```
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use forebay_core::tier::{Piece, Place, Turn};
+use forebay_source::{BLOCK, Segments};
+
+use crate::figures::count;
+use crate::layout::{byte_at, bytes, file_of, table_at};
+use crate::room;
+use crate::segment::{Batch, Open, Put};
+use crate::store::Store;
+use crate::table::{Entry, Table};
+use crate::waiting::Item;
+
+/// How long a piece may be missing in its segment's table: a crash loses it until then.
+const SAVED: Duration = Duration::from_secs(5);
+
+/// How often the file system's room is looked at.
+const LOOKS: Duration = Duration::from_secs(5);
+
+/// See the file's head.
+pub(crate) struct Writer {
+    pub(crate) store: Arc<Store>,
+    pub(crate) open: Option<Open>,
+    batch: Batch,
+    looked: Option<Instant>,
+}
+
+impl Writer {
+    pub(crate) fn new(store: Arc<Store>) -> Writer {
+        Writer { store, open: None, batch: Batch::new(), looked: None }
+    }
+
+    /// Writes until it is told to stop.
+    pub(crate) fn run(mut self) {
+        loop {
+            let orders = self.store.waiting.wait(SAVED.min(LOOKS));
+            let outcome = self.work(orders.tend, orders.stop);
+            if let Err(error) = outcome {
+                self.fail(&error);
+            }
+            if orders.stop {
+                return;
+            }
+        }
+    }
+
+    /// Writes what waits, and sees to the rest.
+    fn work(&mut self, tend: bool, stop: bool) -> io::Result<()> {
+        let due = self.looked.is_none_or(|looked| looked.elapsed() >= LOOKS);
+        if (tend || due) && self.store.ends.writes() {
+            self.looked = Some(Instant::now());
+            room::tend(self)?;
+        }
+        while let Some(item) = self.store.waiting.take() {
+            let (run, outcome) = (item.run, self.put(item));
+            self.store.waiting.over(run);
+            outcome?;
+        }
+        self.flush()?;
+        let due = |open: &Open| open.unsaved.is_some_and(|since| stop || since.elapsed() >= SAVED);
+        if self.open.as_ref().is_some_and(due) {
+            let number = self.store.state.lock().next_number();
+            self.save(number)?;
+        }
+        Ok(())
+    }
+
+    /// A write failed: there are no more.
+    fn fail(&mut self, error: &io::Error) {
+        count(&self.store.counters.write_errors, 1);
+        self.abandon();
+        self.store.end_writes(&error.to_string());
+    }
+
+    /// Forgets the open segment, and what was to be written to it.
+    pub(crate) fn abandon(&mut self) {
+        self.batch.clear();
+        self.open = None;
+    }
+
+    /// A piece goes to the open segment.
+    fn put(&mut self, item: Item) -> io::Result<()> {
+        let Item { of, run, bytes: from } = item;
+        if !self.store.ends.writes() {
+            return Ok(());
+        }
+        let mut place = self.reserve(run.len);
+        if place.is_none() && self.turn()? {
+            place = self.reserve(run.len);
+        }
+        let Some(place) = place else {
+            count(&self.store.counters.no_room_bytes, from.len());
+            return Ok(());
+        };
+        let sum = of.sum(run.start, [&from[..]].into_iter());
+        let entry = Entry { fingerprint: of, start: run.start, len: run.len as u8, block: place.block as u16, sum };
+        self.add(place, Put { entry, carried: false }, &from)
+    }
+
+    fn reserve(&self, blocks: u32) -> Option<Place> {
+        self.store.state.lock().tier.reserve(blocks)
+    }
+
+    fn add(&mut self, place: Place, put: Put, from: &[u8]) -> io::Result<()> {
+        if !self.batch.fits(put.entry.len.into()) {
+            self.flush()?;
+        }
+        self.batch.put(place, put, from);
+        Ok(())
+    }
+
+    /// Writes the batch, and lets the policy know.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        let Some(open) = self.open.as_mut().filter(|_| self.batch.blocks > 0) else { return Ok(()) };
+        let (len, began) = (bytes(self.batch.blocks), Instant::now());
+        self.store.disk.write(&open.file, byte_at(self.batch.at), &self.batch.buffer, len)?;
+        self.store.waiting.measured(len, began.elapsed());
+        count(&self.store.counters.written_bytes, len);
+        let pieces = self.batch.clear();
+        let mut state = self.store.state.lock();
+        for Put { entry, carried } in &pieces {
+            let piece = entry.piece(open.segment);
+            if *carried {
+                state.tier.carried(piece);
+                count(&self.store.counters.carried_bytes, bytes(piece.run.len));
+            } else {
+                state.tier.insert(piece);
+            }
+        }
+        open.entries.extend(pieces.iter().map(|put| put.entry));
+        open.unsaved.get_or_insert_with(Instant::now);
+        Ok(())
+    }
+
+    /// Seals the open segment and begins another one. Returns whether there is one.
+    fn turn(&mut self) -> io::Result<bool> {
+        self.flush()?;
+        loop {
+            let Some(Turn { sealed, opened, carry }) = self.turned() else { return Ok(false) };
+            if let Some(sealed) = sealed {
+                self.save(sealed.number)?;
+            }
+            self.open = None;
+            let Some(file) = room::file(&self.store, file_of(opened))? else { continue };
+            let rescued = self.rescued(&file, opened, carry);
+            self.write_table(&file, opened, &Table::default())?;
+            // If power fails, no old table may speak of new bytes.
+            self.store.disk.sync(&file)?;
+            self.open = Some(Open::new(opened, file));
+            for (entry, from) in rescued {
+                let Some(place) = self.reserve(entry.len.into()) else { break };
+                self.store.waiting.spend(from.len());
+                let entry = Entry { block: place.block as u16, ..entry };
+                self.add(place, Put { entry, carried: true }, &from)?;
+            }
+            return Ok(true);
+        }
+    }
+
+    fn turned(&self) -> Option<Turn> {
+        let mut state = self.store.state.lock();
+        let turn = state.tier.turn()?;
+        if let Some(sealed) = turn.sealed {
+            state.sealed(sealed.segment, sealed.number);
+        }
+        state.begins(turn.opened);
+        Some(turn)
+    }
+
+    /// The bytes of pieces that are carried over, as far as they are right.
+    fn rescued(&self, file: &OwnedFd, segment: u32, carry: Vec<Piece>) -> Vec<(Entry, Vec<u8>)> {
+        let disk = self.store.disk.as_ref();
+        let table = if carry.is_empty() { None } else { read_table(&self.store, file, segment).ok().flatten() };
+        let entries = table.unwrap_or_default().entries;
+        let rescue = |piece: Piece| {
+            // The table has the whole fingerprint, the policy only half of it.
+            let entry = entries.iter().find(|entry| entry.piece(segment) == piece)?;
+            let mut buffer = Segments::own(bytes(piece.run.len));
+            disk.read(file, byte_at(piece.place), &mut buffer).ok()?;
+            let right = entry.fingerprint.sum(entry.start, buffer.bytes()) == entry.sum;
+            count(&self.store.counters.damaged, usize::from(!right));
+            right.then(|| (*entry, buffer.to_vec()))
+        };
+        carry.into_iter().filter_map(rescue).collect()
+    }
+
+    /// Writes the table of the open segment, behind its data.
+    fn save(&mut self, number: u64) -> io::Result<()> {
+        let Some(open) = self.open.as_mut() else { return Ok(()) };
+        let began = Instant::now();
+        self.store.disk.sync(&open.file)?;
+        self.store.waiting.measured(0, began.elapsed());
+        open.unsaved = None;
+        let table = Table { number, entries: std::mem::take(&mut open.entries) };
+        let (file, segment) = (Arc::clone(&open.file), open.segment);
+        let written = self.write_table(&file, segment, &table);
+        if let Some(open) = self.open.as_mut() {
+            open.entries = table.entries;
+        }
+        written
+    }
+
+    fn write_table(&self, file: &OwnedFd, segment: u32, table: &Table) -> io::Result<()> {
+        let encoded = table.encode(&self.store.folder.key, segment);
+        let mut buffer = Segments::own(encoded.len());
+        buffer.write(0, &encoded);
+        self.store.waiting.spend(buffer.len());
+        count(&self.store.counters.written_bytes, buffer.len());
+        self.store.disk.write(file, table_at(segment), &buffer, buffer.len())
+    }
+}
+
+/// The table of a segment on disk; `None` if there is none.
+pub(crate) fn read_table(store: &Store, file: &OwnedFd, segment: u32) -> io::Result<Option<Table>> {
+    let mut head = Segments::own(BLOCK);
+    store.disk.read(file, table_at(segment), &mut head)?;
+    let mut encoded = head.to_vec();
+    let len = Table::length(&encoded).unwrap_or(0);
+    if len > BLOCK {
+        let mut whole = Segments::own(len);
+        store.disk.read(file, table_at(segment), &mut whole)?;
+        encoded = whole.to_vec();
+    }
+    Ok(Table::decode(&encoded, &store.folder.key, segment).ok())
+}
