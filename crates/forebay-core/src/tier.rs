@@ -283,6 +283,11 @@ impl Tier {
         self.index.remove(self.chunk(piece.run.start), piece);
     }
 
+    /// Whether a piece is still where it was.
+    pub fn has(&self, piece: &Piece) -> bool {
+        self.index.has(self.chunk(piece.run.start), piece)
+    }
+
     /// All pieces of a segment.
     pub fn of_segment(&self, segment: u32) -> impl Iterator<Item = Piece> {
         self.index.of_segment(segment)

@@ -87,6 +87,13 @@ impl Index {
         Some(self.entry(longest?.0)?.piece())
     }
 
+    /// Whether a piece of this chunk is there.
+    pub(super) fn has(&self, chunk: u32, piece: &Piece) -> bool {
+        let first = self.heads[self.chain(piece.run.file, chunk)];
+        let mut chain = core::iter::successors(self.entry(first), |entry| self.entry(entry.next));
+        chain.any(|entry| entry.piece() == *piece)
+    }
+
     /// Adds a piece of a chunk, unless there are too many, or it is empty or longer than a piece
     /// may be.
     pub(super) fn insert(&mut self, chunk: u32, piece: Piece) {

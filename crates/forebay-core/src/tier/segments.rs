@@ -3,7 +3,6 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::admission::Compared;
 use super::{Evict, Place};
 
 /// A segment is over that was not read for so many times its longest pause.
