@@ -27,6 +27,7 @@ mod socket;
 mod storage;
 mod supervisor;
 mod table;
+mod tier;
 mod traces;
 
 use std::ffi::OsString;

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use clap::builder::BoolishValueParser;
 use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, value_parser};
 
+mod cache;
 mod contexts;
 mod control;
 mod device;
@@ -30,10 +31,12 @@ pub(crate) mod sim;
 mod sources;
 mod stores;
 mod stripe;
+mod tier;
 mod top;
 mod trace;
 mod warm;
 
+pub(crate) use cache::{Cache, CacheCommand, CacheFolder};
 pub(crate) use contexts::{
     Contexts, ContextsClear, ContextsCommand, ContextsExport, ContextsShow, Exported, Kept, Told,
 };
@@ -54,6 +57,7 @@ pub(crate) use sim::Sim;
 pub(crate) use sources::Sources;
 pub(crate) use stores::{Settings, Stores, labels};
 pub(crate) use stripe::Stripe;
+pub(crate) use tier::{Amount, Tier};
 pub(crate) use top::Top;
 pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
 pub(crate) use warm::Warm;
@@ -157,6 +161,10 @@ pub(crate) enum Command {
     ///
     /// A context is the call stack that leads to a read. Example: `forebay contexts show`
     Contexts(Contexts),
+    /// Look at, check and clear the folder of a disk tier
+    ///
+    /// The folder is that of `forebay mount --disk`. Example: `forebay cache info /nvme/forebay`
+    Cache(Cache),
     /// Copy a tree to folders on several devices, to be mounted as one set
     ///
     /// The files are dealt out over the folders. Example: `forebay stripe /srv/data

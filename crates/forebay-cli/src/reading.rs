@@ -13,10 +13,12 @@ use forebay_source::object::StoreOptions;
 use forebay_source::paced::PacedSource;
 use forebay_source::uri::{self, Place, open_place};
 use forebay_source::{Modes, Source};
+use forebay_tier::Tiers;
 
 use crate::failure::Failure;
 use crate::options::Reading;
 use crate::storage::{Costs, Share, assumed};
+use crate::tier;
 
 /// How a command shows the tree.
 pub(crate) struct Shows {
@@ -42,6 +44,7 @@ pub(crate) fn open(
     let ttl = options.ttl_of_stores();
     let stores = options.stores.options().map_err(Failure::input)?;
     let stores = StoreOptions { connections, names, ttl, modes, ..stores };
+    let tiers = tier::open(&options.tier)?;
     let (mut branches, mut costs, mut known) = (Vec::new(), Vec::new(), Costs::default());
     for arg in sources {
         let (name, place) = uri::parse(arg)?;
@@ -56,22 +59,24 @@ pub(crate) fn open(
             Ok::<_, Failure>(source)
         })?;
         check(&place)?;
-        branches.push(Branch { name: name.map(Into::into), source, device });
+        branches.push(Branch { name: name.map(Into::into), source: tier::behind(&tiers, source), device });
     }
-    start(options, branches, costs, Beside { sources, shows })
+    start(options, branches, costs, Beside { sources, shows, tiers })
 }
 
 /// An engine over a source that is open already, which takes no memory of the budget for itself.
 pub(crate) fn over(options: &Reading, source: Arc<dyn Source>, shows: Shows) -> Result<Tree, Failure> {
     let costs = vec![source.cost().unwrap_or_else(assumed)];
-    let branches = vec![Branch { name: None, source, device: DeviceId(0) }];
-    start(options, branches, costs, Beside { sources: &[], shows }).map(|(tree, _)| tree)
+    let tiers = tier::open(&options.tier)?;
+    let branches = vec![Branch { name: None, source: tier::behind(&tiers, source), device: DeviceId(0) }];
+    start(options, branches, costs, Beside { sources: &[], shows, tiers }).map(|(tree, _)| tree)
 }
 
 /// The takers of memory beside the engine.
 struct Beside<'a> {
     sources: &'a [OsString],
     shows: Shows,
+    tiers: Option<Arc<Tiers>>,
 }
 
 /// Starts the engine with the memory that the others leave.
@@ -79,8 +84,9 @@ fn start(
     options: &Reading,
     branches: Vec<Branch>,
     costs: Vec<DeviceCost>,
-    Beside { sources, shows: Shows { referenced, apart, .. } }: Beside<'_>,
+    Beside { sources, shows: Shows { referenced, apart, .. }, tiers }: Beside<'_>,
 ) -> Result<(Tree, Vec<DeviceCost>), Failure> {
+    let apart = apart + tiers.map_or(0, |tiers| tiers.memory());
     let given = options.memory.bytes();
     let memory = given.saturating_sub(Share::of(sources, given).all + apart);
     let config = Config { memory, policy: options.policy, referenced, record: options.record.clone() };

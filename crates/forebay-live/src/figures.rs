@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use forebay_core::{Cause, DeviceId};
-use forebay_source::Error;
+use forebay_source::{Error, TierFigures};
 
 use crate::durations::Durations;
 pub use crate::durations::{BOUNDS, Histogram};
@@ -71,6 +71,8 @@ pub struct Figures {
     pub reads: Histogram,
     /// The requests to each device, by its number.
     pub devices: Vec<DeviceFigures>,
+    /// The disk tiers in front of its sources.
+    pub tiers: Vec<TierFigures>,
 }
 
 /// The requests to one device.
@@ -139,6 +141,7 @@ impl Engine {
             open_files: self.open_files(),
             reads: self.clocks.reads.read(),
             devices: self.clocks.devices(),
+            tiers: Vec::new(),
         }
     }
 }

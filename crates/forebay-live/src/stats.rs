@@ -7,7 +7,7 @@ use forebay_core::papers::amp::recency::ONE;
 use forebay_core::share::Share;
 use forebay_core::stream::Stream;
 use forebay_core::{Core, Counters, Instant, Referenced, StreamId};
-use forebay_source::BLOCK;
+use forebay_source::{BLOCK, TierFigures};
 use serde::{Deserialize, Serialize};
 
 use crate::contexts::hints::Origin;
@@ -63,6 +63,9 @@ pub struct Stats {
     pub device_count: u64,
     /// The devices.
     pub devices: Vec<DeviceStats>,
+    /// The disk tiers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tiers: Vec<TierFigures>,
     /// The streams, the most recently read first.
     pub streams: Vec<StreamStats>,
 }
@@ -344,6 +347,7 @@ impl Engine {
             contexts: Vec::new(),
             device_count: core.devices().len() as u64,
             devices: devices(core, names),
+            tiers: Vec::new(),
             streams: Vec::new(),
         }
     }

@@ -21,6 +21,7 @@ pub mod runtime;
 mod segments;
 pub mod size;
 pub mod striped;
+mod tier;
 pub mod uri;
 pub mod web;
 
@@ -42,6 +43,7 @@ pub use label::Label;
 pub use listing::{Listed, Listing};
 pub use remote::{Modes, RemoteSource};
 pub use segments::{Keeper, Segments};
+pub use tier::TierFigures;
 
 /// Bytes in a block. One page, as in the papers, so that a random reader fetches no more than it
 /// asks for.
@@ -307,6 +309,10 @@ pub trait Source: Send + Sync + 'static {
     /// All its objects tell how they are dealt out over them ([`Object::stripes`]).
     fn members(&self) -> &[Arc<dyn Source>] {
         &[]
+    }
+    /// The disk tiers in front of it, a folder each; sources that share tiers have the same ones.
+    fn tiers(&self) -> Vec<TierFigures> {
+        Vec::new()
     }
     /// [`stat_then`](Source::stat_then), waited for. Must not be called from a [`Then`] or a
     /// fetch's `done`; nor must those after it.

@@ -11,7 +11,7 @@ use crate::layout::bytes;
 use crate::table::Entry;
 
 /// Blocks of the largest write.
-const MOST: u32 = 256;
+pub(crate) const MOST: u32 = 256;
 
 /// The segment that is being written.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_core::DeviceCost;
-use forebay_source::{Attributes, Listed, ListedIn, Listing, Object, Result, Source, Space, Then};
+use forebay_source::{Attributes, Listed, ListedIn, Listing, Object, Result, Source, Space, Then, TierFigures};
 
 use crate::object::TieredObject;
 use crate::tiers::Tiers;
@@ -77,6 +77,10 @@ impl Source for TieredSource {
 
     fn cost(&self) -> Option<DeviceCost> {
         self.inner.cost()
+    }
+
+    fn tiers(&self) -> Vec<TierFigures> {
+        self.tiers.figures()
     }
 
     fn members(&self) -> &[Arc<dyn Source>] {

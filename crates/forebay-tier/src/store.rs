@@ -288,12 +288,15 @@ impl Store {
             let state = self.state.lock();
             (state.tier.pieces().into(), state.files.iter().flatten().count() as u64)
         };
+        let (recovered_segments, segments_before) = self.waiting.recovered();
         Figures {
             pieces,
             files,
             size_bytes: self.options.size,
             disk_bytes: files * FILE,
-            recovered: self.waiting.recovered(),
+            recovered_segments,
+            segments_before,
+            folder: self.options.dir.clone(),
             no_writes: self.ends.writes.reason.lock().clone(),
             no_reads: self.ends.reads.reason.lock().clone(),
             ..self.counters.figures()

@@ -12,10 +12,12 @@ use crate::error::Error;
 use crate::figures::Figures;
 use crate::fingerprint::{Fingerprint, is_lasting};
 use crate::folder::{Folder, found, is_ours};
-use crate::layout::{FILE, SEGMENTS_A_FILE};
+use crate::layout::{FILE, SEGMENTS_A_FILE, bytes};
 use crate::options::Options;
 use crate::recovery;
+use crate::segment::MOST as BATCH;
 use crate::store::{Store, files_in};
+use crate::waiting::MOST;
 use crate::writer::Writer;
 
 /// The tiers of a process, a folder each. Files are dealt to them in proportion to their sizes.
@@ -53,10 +55,14 @@ impl Tiers {
         self.folders.iter().map(|owned| owned.store.figures()).collect()
     }
 
-    /// Bytes of memory that their indexes take. Up to 16 MiB for each folder wait to be written
-    /// beside them.
+    /// Bytes of memory that their indexes take.
     pub fn footprint(&self) -> usize {
         self.folders.iter().map(|owned| owned.store.footprint()).sum()
+    }
+
+    /// The most bytes of memory that they take: their indexes, and what waits to be written.
+    pub fn memory(&self) -> u64 {
+        (self.footprint() + self.folders.len() * (MOST + bytes(BATCH))) as u64
     }
 
     /// Waits until all that is to be written is written, the limits hold, and everything from

@@ -11,7 +11,7 @@ use crate::fingerprint::Fingerprint;
 use crate::layout::bytes;
 
 /// The most bytes that wait.
-const MOST: usize = 16 << 20;
+pub(crate) const MOST: usize = 16 << 20;
 
 /// A piece to be written.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+mod cache;
 mod completions;
 mod contexts;
 mod demo;
@@ -49,6 +50,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Trace(trace) => self::trace::run(&trace),
         Command::Sim(sim) => self::sim::run(&sim),
         Command::Device(device) => self::device::run(&device),
+        Command::Cache(cache) => self::cache::run(&cache),
         Command::Doctor(doctor) => self::doctor::run(&doctor),
         Command::Disk(disk) => self::disk::run(&disk),
         Command::Repro(repro) => self::repro::run(&repro),

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::listen::Controls;
 use crate::options::{Mount, Reading};
 use crate::reading::Shows;
-use crate::{daemon, output, reading, supervisor};
+use crate::{daemon, output, reading, supervisor, tier};
 
 /// Mounts, says when it is ready, and returns once it is unmounted.
 pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
@@ -101,6 +101,7 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<(Served,
     let referenced = options.kernel_cache.referenced(policy).map_err(Failure::input)?;
     let apart = if policy.context.is_some() { Callers::BYTES } else { 0 };
     let shows = Shows { referenced, apart, modes: options.shown.modes() };
+    tier::outside(&reading.tier, point)?;
     let (mut tree, costs) = reading::open(&reading, sources, shows, |place| outside(place, point))?;
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
     let signals = signals.map_err(|error| Failure::run(format!("cannot take signals: {error}")))?;

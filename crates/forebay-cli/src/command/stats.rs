@@ -3,6 +3,7 @@
 
 mod contexts;
 mod streams;
+mod tiers;
 
 use std::io::IsTerminal;
 use std::os::unix::fs::FileTypeExt;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use forebay_live::engine::Referenced;
 use forebay_serve::CONTROL;
+use forebay_source::TierFigures;
 use rustix::io::Errno;
 use serde::Deserialize;
 
@@ -138,6 +140,7 @@ struct Counters {
     contexts: Vec<Context>,
     device_count: u64,
     devices: Vec<Device>,
+    tiers: Vec<TierFigures>,
     streams: Vec<Stream>,
 }
 
@@ -187,6 +190,7 @@ impl Counters {
             cache,
             self.device_table(),
             self.partition_table(),
+            tiers::table(&self.tiers),
             contexts::table(&self.contexts, self.context_count.unwrap_or(0)),
             streams::table(&self.streams),
         ];

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use forebay_core::Policy;
 
-use super::Stores;
+use super::{Stores, Tier};
 use crate::period::Period;
 use crate::size::Size;
 
@@ -25,6 +25,10 @@ pub(crate) struct Reading {
 
     #[command(flatten)]
     pub(crate) stores: Stores,
+
+    /// The disk tier.
+    #[command(flatten)]
+    pub(crate) tier: Tier,
 
     /// How long names and attributes count as unchanged
     ///

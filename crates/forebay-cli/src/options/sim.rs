@@ -173,6 +173,17 @@ pub(crate) struct Time {
     #[arg(long, requires = "device", conflicts_with = "open")]
     pub(crate) told: bool,
 
+    /// Put a disk tier of this size before the devices
+    ///
+    /// It keeps blocks that were fetched twice, as `forebay mount --disk` does. A size is as with
+    /// --memory. Example: `--disk 200GiB`
+    #[arg(long, value_name = "SIZE", requires = "device", env = "FOREBAY_SIM_DISK")]
+    pub(crate) disk: Option<Capacity>,
+
+    /// The device that the disk tier lies on
+    #[arg(long, value_name = "NAME", requires = "disk", default_value = "ssd")]
+    pub(crate) disk_device: String,
+
     /// The scheduler of a device; may be given several times
     ///
     /// It orders the requests that wait: none, elevator, anticipatory, deadline or cfq. Example:

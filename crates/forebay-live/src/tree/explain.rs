@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_core::{ContextId, FileId};
-use forebay_source::Name;
+use forebay_source::{Name, TierFigures};
 
 use super::nodes::Place;
 use super::sameness::file_hash;
@@ -26,6 +26,7 @@ impl Tree {
         for stream in &mut stats.streams {
             stream.path = files.get(&FileId(stream.file)).cloned().unwrap_or_default();
         }
+        stats.tiers = self.tiers();
         stats.to_json_within(XATTR_SIZE_MAX)
     }
 
@@ -37,7 +38,13 @@ impl Tree {
     /// The engine's figures, its devices named after their branches; with `paths`, a device of a
     /// branch without a name after its source.
     pub fn figures(&self, paths: bool) -> Figures {
-        self.engine.figures(&self.names_by(if paths { Branch::devices } else { Branch::labels }))
+        let names = self.names_by(if paths { Branch::devices } else { Branch::labels });
+        Figures { tiers: self.tiers(), ..self.engine.figures(&names) }
+    }
+
+    /// The disk tiers, which all branches share.
+    fn tiers(&self) -> Vec<TierFigures> {
+        self.branches.first().map(|branch| branch.source.tiers()).unwrap_or_default()
     }
 
     fn names_by(&self, devices: fn(&Branch) -> Vec<String>) -> Vec<String> {

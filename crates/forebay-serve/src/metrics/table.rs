@@ -5,6 +5,7 @@ use forebay_live::figures::{Figures, Histogram, Reason};
 
 use super::devices::{Device, One};
 use super::process::Own;
+use forebay_source::TierFigures;
 
 /// The kind of a metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,6 +96,26 @@ impl Seen {
         self.by_word(|device| Reason::ALL.map(|reason| (reason.name(), of(&device.requests[reason as usize]))))
     }
 
+    /// A value for each disk tier, by the number of its folder: paths are no labels.
+    fn by_tier(&self, of: impl Fn(&TierFigures) -> u64) -> Vec<Value> {
+        let value = |(number, tier): (usize, &TierFigures)| Value {
+            labels: vec![number.to_string()],
+            figure: Figure::Whole(of(tier)),
+        };
+        self.figures.tiers.iter().enumerate().map(value).collect()
+    }
+
+    /// A value for each disk tier and each of some words.
+    fn by_tier_and_word<const N: usize>(&self, of: impl Fn(&TierFigures) -> [(&'static str, u64); N]) -> Vec<Value> {
+        let of_tier = |(number, tier): (usize, &TierFigures)| {
+            of(tier).map(|(word, count)| Value {
+                labels: vec![number.to_string(), word.into()],
+                figure: Figure::Whole(count),
+            })
+        };
+        self.figures.tiers.iter().enumerate().flat_map(of_tier).collect()
+    }
+
     /// A value of this process.
     fn own<T: Into<Figure>>(&self, of: impl Fn(&Own) -> Option<T>) -> Vec<Value> {
         self.own.as_ref().and_then(of).map(one).unwrap_or_default()
@@ -102,6 +123,7 @@ impl Seen {
 }
 
 const DEVICE: &[&str] = &["device"];
+const TIER: &[&str] = &["tier"];
 
 /// All metrics, in the order of output.
 pub(super) const TABLE: &[Row] = &[
@@ -274,6 +296,73 @@ pub(super) const TABLE: &[Row] = &[
         labels: DEVICE,
         help: "The memory that blocks of a device have, if the policy divides memory",
         values: |seen| seen.of_devices(|device| device.partition.map(|partition| partition.held_bytes)),
+    },
+    Row {
+        name: "forebay_tier_hit_bytes_total",
+        kind: Kind::Counter,
+        labels: TIER,
+        help: "Bytes that fetches got from a disk tier, by the number of its --disk folder from 0 on",
+        values: |seen| seen.by_tier(|tier| tier.hit_bytes),
+    },
+    Row {
+        name: "forebay_tier_miss_bytes_total",
+        kind: Kind::Counter,
+        labels: TIER,
+        help: "Bytes that a disk tier did not have and the source was asked for",
+        values: |seen| seen.by_tier(|tier| tier.miss_bytes),
+    },
+    Row {
+        name: "forebay_tier_written_bytes_total",
+        kind: Kind::Counter,
+        labels: TIER,
+        help: "Bytes written to a disk tier",
+        values: |seen| seen.by_tier(|tier| tier.written_bytes),
+    },
+    Row {
+        name: "forebay_tier_dropped_bytes_total",
+        kind: Kind::Counter,
+        labels: &["tier", "reason"],
+        help: "Bytes worth a write that a disk tier did not write: rate (--disk-writes), or room (too much waits)",
+        values: |seen| seen.by_tier_and_word(|tier| [("rate", tier.over_budget_bytes), ("room", tier.no_room_bytes)]),
+    },
+    Row {
+        name: "forebay_tier_damaged_total",
+        kind: Kind::Counter,
+        labels: TIER,
+        help: "Pieces of a disk tier whose bytes were not those that were written; readers got the source's",
+        values: |seen| seen.by_tier(|tier| tier.damaged),
+    },
+    Row {
+        name: "forebay_tier_errors_total",
+        kind: Kind::Counter,
+        labels: &["tier", "operation"],
+        help: "Reads and writes of a disk tier that failed",
+        values: |seen| seen.by_tier_and_word(|tier| [("read", tier.read_errors), ("write", tier.write_errors)]),
+    },
+    Row {
+        name: "forebay_tier_bytes",
+        kind: Kind::Gauge,
+        labels: TIER,
+        help: "Bytes that the files of a disk tier take",
+        values: |seen| seen.by_tier(|tier| tier.disk_bytes),
+    },
+    Row {
+        name: "forebay_tier_size_bytes",
+        kind: Kind::Gauge,
+        labels: TIER,
+        help: "Bytes that they may take, of --disk-size",
+        values: |seen| seen.by_tier(|tier| tier.size_bytes),
+    },
+    Row {
+        name: "forebay_tier_works",
+        kind: Kind::Gauge,
+        labels: &["tier", "operation"],
+        help: "1 while a disk tier reads or writes, 0 after its disk has failed",
+        values: |seen| {
+            seen.by_tier_and_word(|tier| {
+                [("read", u64::from(tier.no_reads.is_none())), ("write", u64::from(tier.no_writes.is_none()))]
+            })
+        },
     },
     Row {
         name: "forebay_streams",

@@ -12,6 +12,18 @@ pub(super) fn fields(outcome: &Outcome, block_bytes: u32) -> Map<String, Value> 
     (1..).zip(&outcome.levels).flat_map(|(number, level)| of(number, level, block_bytes)).collect()
 }
 
+/// The figures of the disk tier, if there is one.
+pub(super) fn tier(outcome: &Outcome) -> Map<String, Value> {
+    let Some(tier) = &outcome.tier else { return Map::new() };
+    let figures = [
+        ("tier", json!(tier.device)),
+        ("tier_hit_ratio", json!(tier.hit_ratio())),
+        ("tier_found_bytes", json!(tier.found_bytes)),
+        ("tier_written_bytes", json!(tier.written_bytes)),
+    ];
+    figures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
 fn of(number: u32, level: &LevelFigures, block_bytes: u32) -> impl Iterator<Item = (String, Value)> {
     let counters = &level.counters;
     let figures = [

@@ -4,9 +4,12 @@
 use forebay_core::Policy;
 use forebay_core::level::Labels;
 use forebay_core::presets::PREFETCHERS;
+use forebay_core::tier::Rules;
 use forebay_device::device;
 use forebay_device::scheduler::SchedulerKind;
-use forebay_sim::timed::{self, DeviceSetup, Host, Level, Load, Outcome, Placement, Setup, Striping, Told, Workload};
+use forebay_sim::timed::{
+    self, DeviceSetup, Host, Level, Load, Outcome, Placement, Setup, Striping, TierSetup, Told, Workload,
+};
 use forebay_sim::untimed::Capacity;
 use forebay_sim::{processors, sweep};
 use forebay_trace::{Keys, Shape};
@@ -40,6 +43,8 @@ pub(super) struct Record {
     pub(super) labels: Option<Labels>,
     #[serde(flatten)]
     levels: Map<String, Value>,
+    #[serde(flatten)]
+    tier: Map<String, Value>,
     block_bytes: u32,
     trace: String,
 }
@@ -92,6 +97,7 @@ fn record(sim: &Sim, setup: &Setup, outcome: Outcome) -> Record {
     let labels = setup.levels.get(1).map(|level| level.labels);
     Record {
         levels: super::levels::fields(&outcome, block_bytes),
+        tier: super::levels::tier(&outcome),
         outcome,
         scheduler,
         host_scheduler: setup.host.map(|host| host.scheduler.to_string()),
@@ -121,11 +127,13 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
     let sizes = memory(sim);
     let block_bytes = sim.block_bytes.map(|size| super::block(size.bytes())).transpose()?.unwrap_or(BLOCK);
     let unit_bytes = sim.time.unit_bytes.map(|size| super::block(size.bytes())).transpose()?;
-    let all = sizes.iter().copied().chain(sim.time.level.iter().map(|level| level.memory));
+    let below = sim.time.level.iter().map(|level| level.memory).chain(sim.time.disk);
+    let all = sizes.iter().copied().chain(below);
     let distinct =
         if all.into_iter().any(|size| matches!(size, Capacity::Share(_))) { distinct(sim, block_bytes)? } else { 0 };
     let bytes = |size| bytes(size, distinct, block_bytes);
     let level = |policy, size, labels| Level { link: sim.time.link, labels, ..Level::new(policy, bytes(size)) };
+    let tier = tier(sim, bytes)?;
     let untold = [Labels::Off];
     let labels = if sim.time.labels.is_empty() { &untold[..] } else { &sim.time.labels };
     let handlers = if sim.time.handlers.is_empty() { vec![1] } else { sim.time.handlers.clone() };
@@ -146,6 +154,7 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
                             streams: sim.time.streams,
                             call_off: !sim.time.no_call_off,
                             devices: devices.iter().map(of).collect(),
+                            tier: tier.clone(),
                             striping: striping(sim),
                             host: sim
                                 .time
@@ -166,6 +175,13 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
         }
     }
     Ok(setups)
+}
+
+/// The disk tier, whose size `bytes` knows.
+fn tier(sim: &Sim, bytes: impl Fn(Capacity) -> u64) -> Result<Option<TierSetup>, Failure> {
+    let Some(size) = sim.time.disk else { return Ok(None) };
+    let device = DeviceSetup::new(device(&sim.time.disk_device).map_err(Failure::input)?);
+    Ok(Some(TierSetup { bytes: bytes(size), device, rules: Rules::default() }))
 }
 
 /// The policies that the user names, each once. `all` stands for every way of looking ahead.

@@ -1,0 +1,50 @@
+//! The figures of a disk tier in front of a source, for those who show them.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// What the tier in one folder did since it was opened, and what it has.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TierFigures {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Bytes that fetches got from here.
+    pub hit_bytes: u64,
+    /// Bytes that the source was asked for.
+    pub miss_bytes: u64,
+    /// Bytes read from the disk for fetches: whole pieces, since their checksums are of these.
+    pub read_bytes: u64,
+    /// Bytes of pieces and tables written to the disk.
+    pub written_bytes: u64,
+    /// Bytes that were worth a write, and were not written because of the rate of writes.
+    pub over_budget_bytes: u64,
+    /// Bytes that were worth a write, and were not written since too many waited already, or since
+    /// there was no segment.
+    pub no_room_bytes: u64,
+    /// Pieces that were read and had other bytes than were written.
+    pub damaged: u64,
+    /// Reads of pieces that failed.
+    pub read_errors: u64,
+    /// Writes that failed. The first one ends all writing.
+    pub write_errors: u64,
+    /// Pieces that it has.
+    pub pieces: u64,
+    /// Files of segments.
+    pub files: u64,
+    /// Bytes that the files may take.
+    pub size_bytes: u64,
+    /// Bytes that they take.
+    pub disk_bytes: u64,
+    /// Segments from before that were looked at since the tier was opened.
+    pub recovered_segments: u32,
+    /// Segments from before.
+    pub segments_before: u32,
+    /// Why nothing more is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_writes: Option<String>,
+    /// Why nothing more is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_reads: Option<String>,
+}
