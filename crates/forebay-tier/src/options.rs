@@ -11,7 +11,8 @@ use crate::layout::{BESIDE, FILE_ROOM};
 pub struct Options {
     /// The folder. It is made if only its last name does not exist.
     pub dir: PathBuf,
-    /// The most bytes that all files of the tier take, at any moment. At least [`Options::LEAST`].
+    /// The most bytes that all files of the tier take, at any moment. At least [`Options::LEAST`];
+    /// more than the file system has are no more than that.
     pub size: u64,
     /// What stays free in the file system.
     pub free: Free,

@@ -94,13 +94,16 @@ impl Drop for Tiers {
 }
 
 impl Owned {
-    fn open(options: Options, disk: Arc<dyn Disk>) -> Result<Owned, Error> {
+    fn open(mut options: Options, disk: Arc<dyn Disk>) -> Result<Owned, Error> {
         if options.size < Options::LEAST {
             return Err(Error::TooSmall { dir: options.dir, size: options.size });
         }
         let folder = Folder::open(&options.dir)?;
         let reader = io::shared().map_err(Error::Start)?;
         let mut files = found(&options.dir).map_err(Error::refused(&folder.segments(), "list"))?;
+        // The index has room for what the file system can hold, whatever was asked for.
+        let room = disk.room(&folder.segments()).map_err(Error::refused(&options.dir, "look at the free space"))?;
+        options.size = options.size.min(room.bytes).max(Options::LEAST);
         let most = files_in(options.size);
         // Whatever is too much, or no longer as long as it was, goes before anything is added.
         for unfit in files.extract_if(.., |found| found.number >= most || found.size != FILE) {

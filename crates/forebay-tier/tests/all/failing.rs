@@ -264,8 +264,8 @@ impl Disk for Slow {
         Local.remove(path)
     }
 
-    fn room(&self, folder: &Path) -> io::Result<Room> {
-        Local.room(folder)
+    fn room(&self, _folder: &Path) -> io::Result<Room> {
+        Ok(Room { bytes: 1 << 40, free: 1 << 40 })
     }
 }
 

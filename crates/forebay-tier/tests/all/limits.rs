@@ -194,4 +194,8 @@ fn the_index_is_small() {
     }
     assert_eq!(eager(dir.path(), 3).size - eager(dir.path(), 2).size, FILE_ROOM);
     assert!(!segments(dir.path(), 0).exists(), "files are made when they are needed");
+    // As large as numbers are: no larger than the disk.
+    let tiers = Tiers::open(vec![Options::new(dir.path(), u64::MAX)]).unwrap();
+    let told = rustix::fs::statvfs(dir.path()).unwrap();
+    assert_eq!(tiers.figures()[0].size_bytes, told.f_blocks * told.f_frsize);
 }
