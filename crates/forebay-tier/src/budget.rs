@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The share of the disk's own rate that is written unless told otherwise.
 const SHARE: f64 = 0.2;
 
-/// What the bucket holds at least, bytes: also what may be written before the rate is known.
+/// The least size of the bucket, bytes. As many may be written before the rate is known.
 const LEAST: f64 = (16 << 20) as f64;
 
 /// How long the bucket takes to fill, seconds.
@@ -19,10 +19,10 @@ const REMEMBERED: f64 = (256 << 20) as f64;
 pub(crate) struct Budget {
     /// Bytes per second; `None`: a share of the disk's rate.
     told: Option<u64>,
-    /// What the bucket has; below zero after writes that could not wait.
+    /// The bytes in the bucket; below zero after writes that could not wait.
     tokens: f64,
     last: Duration,
-    /// What was written, bytes, and how long it took, seconds.
+    /// Bytes that were written, and the seconds that this took.
     written: f64,
     took: f64,
 }

@@ -1,8 +1,8 @@
-//! What a tier did, for metrics.
+//! The deeds of a tier in figures, for metrics.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the tier in one folder did since it was opened, and what it has.
+/// The figures of the tier in one folder, counted since it was opened.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
     /// Bytes that fetches got from here.

@@ -1,5 +1,4 @@
-//! What is in a folder, whether its bytes are right, and how it is cleared: for a command, without
-//! a tier.
+//! A folder without a tier, for a command: its content, a check of its bytes, and its end.
 
 use std::fs::{self, File};
 use std::io;
@@ -16,7 +15,7 @@ use crate::folder::{self, Found, file, found, is_ours, read_id, root};
 use crate::layout::{SEGMENT, SEGMENTS_A_FILE, byte_at, bytes, segments_of, table_at};
 use crate::table::{Entry, Table};
 
-/// What is in a folder.
+/// The content of a folder.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Info {
     /// Files of segments.
@@ -37,7 +36,7 @@ pub struct Info {
     pub owner: Option<Option<u32>>,
 }
 
-/// What a check found.
+/// The findings of a check.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// Pieces whose bytes are right.
@@ -74,7 +73,7 @@ pub struct Progress {
     pub bytes: u64,
 }
 
-/// What is in a folder, which may be in use. Reads the tables, not the pieces.
+/// The content of a folder, which may be in use. Reads the tables, not the pieces.
 pub fn info(dir: &Path) -> Result<Info, Error> {
     let files = listed(dir)?;
     let key = key(dir)?;
@@ -143,7 +142,7 @@ pub fn clear(dir: &Path) -> Result<(), Error> {
             _ => {}
         }
     }
-    // What is not ours stays, and with it the folders.
+    // Files that are not ours stay, and with them the folders.
     let _ = fs::remove_dir(folder::segments(dir)).and_then(|()| fs::remove_dir(root(dir)));
     drop(lock);
     Ok(())

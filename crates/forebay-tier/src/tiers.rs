@@ -32,7 +32,7 @@ struct Owned {
 }
 
 impl Tiers {
-    /// Opens the tiers in these folders, and makes those that are not there. What they have from
+    /// Opens the tiers in these folders, and makes those that are not there. Their content from
     /// before is found out later. Fails if a folder is in use, cannot be written, or is too small.
     pub fn open(folders: Vec<Options>) -> Result<Arc<Tiers>, Error> {
         Tiers::on(folders, Arc::new(Local))
@@ -48,7 +48,7 @@ impl Tiers {
         Ok(Arc::new(tiers))
     }
 
-    /// What each of them did, in the order of their folders.
+    /// The figures of each, in the order of their folders.
     pub fn figures(&self) -> Vec<Figures> {
         self.folders.iter().map(|owned| owned.store.figures()).collect()
     }
@@ -105,7 +105,7 @@ impl Owned {
         let room = disk.room(&folder.segments()).map_err(Error::refused(&options.dir, "look at the free space"))?;
         options.size = options.size.min(room.bytes).max(Options::LEAST);
         let most = files_in(options.size);
-        // Whatever is too much, or no longer as long as it was, goes before anything is added.
+        // Files that are too many, or not as long as they were, go before anything is added.
         for unfit in files.extract_if(.., |found| found.number >= most || found.size != FILE) {
             let path = folder.file(unfit.number);
             if !is_ours(&path) {

@@ -15,7 +15,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::damage::files;
 use crate::known::{Known, MIB, check_all, eager, fill, tiered};
 
-/// What happens at an operation that changes the disk.
+/// The fate of an operation that changes the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
     /// It fails once, with this error.

@@ -1,4 +1,4 @@
-//! What a tier takes of a disk, and disks that are full, read-only or gone.
+//! The room that a tier takes on a disk, and disks that are full, read-only or gone.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! What was read comes from the disk, now and after the tier was opened again.
+//! Blocks that were read come from the disk, now and after the tier was opened again.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ fn what_was_read_comes_from_the_disk() {
     assert_eq!(figures.recovered, (8, 8));
 }
 
-/// What only the source has is asked of it at once, by the name of the fetch and with its label; a
+/// The source is asked at once for what only it has, by the name of the fetch and with its label. A
 /// fetch is called off at the source.
 #[test]
 fn the_source_hears_what_the_fetch_says() {
