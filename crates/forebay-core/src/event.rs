@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use crate::hint::Hint;
-use crate::types::{ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, IoId, ReadId, ToldId};
+use crate::types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, HandlerId, Instant, IoId, ReadId, ToldId};
 
 /// Something that happened, and when. Events reach the core in the order of `at`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -237,6 +237,9 @@ pub enum Action {
     Evict {
         /// The frame.
         frame: FrameId,
+        /// The block, if it was fetched ahead and no reader has asked for it.
+        #[cfg_attr(feature = "serde", serde(default))]
+        unread: Option<BlockKey>,
     },
 }
 

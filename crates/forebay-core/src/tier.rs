@@ -9,8 +9,7 @@
 //!                                            │
 //!   the missing part arrived ──▶ offer: pieces that are worth a write
 //!                    each piece ──▶ reserve: a place in the open segment; then insert
-//!                    no place   ──▶ turn: the open segment is sealed, another one opened,
-//!                                         and what is still read of its old blocks carried over
+//!                    no place   ──▶ turn: the open segment is sealed, another one opened
 //! ```
 //!
 //! The unit of admission is the piece: blocks next to each other within one chunk of a file. The
@@ -18,12 +17,13 @@
 //! sees large writes one after another.
 
 mod admission;
+mod ghosts;
 mod index;
 mod segments;
 
 use alloc::vec::Vec;
 
-use admission::{Admission, SIXTEENTHS};
+use admission::{Admission, Compared};
 use index::Index;
 use segments::Segments;
 
@@ -112,6 +112,7 @@ pub struct Rules {
 
 /// Which fetched blocks are written to a tier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Admit {
     /// All, as most peers do.
     All,
@@ -125,14 +126,13 @@ pub enum Admit {
 
 /// Which segment a full tier gives up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Evict {
     /// The one that was written first.
     Fifo,
-    /// The one that was read longest ago, as peers do by file.
-    Lru,
-    /// The one that was written first, but those of its pieces that were read since are carried over.
+    /// The one that was read longest ago.
     #[default]
-    Carry,
+    Lru,
 }
 
 /// What a tier did, in blocks.
@@ -142,10 +142,8 @@ pub struct Counts {
     pub asked: u64,
     /// Of these: found here.
     pub found: u64,
-    /// Blocks that were written because they were fetched.
-    pub admitted: u64,
-    /// Blocks that were written again when their segment was given up.
-    pub carried: u64,
+    /// Blocks that were written.
+    pub written: u64,
 }
 
 /// The policy of a tier, and its index. See the module's head.
@@ -161,7 +159,8 @@ pub struct Tier {
 impl Tier {
     /// An empty tier.
     pub fn new(setup: Setup) -> Tier {
-        let chunks = u64::from(setup.segments) * u64::from(setup.segment_blocks / setup.chunk_blocks.max(1));
+        let chunk_blocks = setup.chunk_blocks.max(1);
+        let chunks = u64::from(setup.segments) * u64::from(setup.segment_blocks / chunk_blocks);
         Tier {
             setup,
             index: Index::new(setup.pieces, setup.segments),
@@ -196,9 +195,7 @@ impl Tier {
     /// source costs more than the blocks between. It is empty if the tier has everything.
     pub fn look(&mut self, run: Run, found: &mut Vec<Found>) -> Run {
         self.counts.asked += u64::from(run.len);
-        for chunk in self.chunks(run) {
-            self.admission.referred(run.file, chunk);
-        }
+        self.segments.asked(run.len);
         let (mut start, mut end) = (run.start, run.end());
         while start < end {
             let Some(next) = self.take(run.within(start, end), start) else { break };
@@ -212,77 +209,61 @@ impl Tier {
             found.push(next);
         }
         found[head..].reverse();
-        Run { start, len: end - start, ..run }
+        let missing = Run { start, len: end - start, ..run };
+        found.iter().for_each(|found| self.admission.fetched(found.piece.run));
+        parts(missing, self.setup.chunk_blocks).for_each(|part| self.admission.fetched(part));
+        missing
     }
 
     /// The longest piece that has `block`, clipped to a run, which counts as read.
     fn take(&mut self, run: Run, block: u32) -> Option<Found> {
-        let piece = self.index.read(run.file, self.chunk(block), block)?;
+        let piece = self.index.find(run.file, self.chunk(block), block)?;
         let part = piece.run.within(run.start, run.end());
         self.counts.found += u64::from(part.len);
         self.segments.read(piece.place.segment);
         Some(Found { piece, part })
     }
 
+    /// Blocks that were fetched ahead were given up before they were read.
+    pub fn unread(&mut self, run: Run) {
+        // A piece counts by its first block.
+        (run.start..run.end()).for_each(|start| self.admission.unread(Run { start, ..run }));
+    }
+
     /// What was missing has come. Appends the pieces of it that are worth a write.
     pub fn offer(&mut self, run: Run, worth: &mut Vec<Run>) {
-        let victim = self.victim_count();
-        for chunk in self.chunks(run) {
-            let first = chunk * self.setup.chunk_blocks;
-            let part = run.within(first, first + self.setup.chunk_blocks);
-            if self.admission.admits(run.file, chunk, victim) {
-                worth.push(part);
-            }
-        }
-    }
-
-    /// How often the chunks of the segment that would be given up next were fetched, in the mean,
-    /// in sixteenths; `None` while there is room.
-    fn victim_count(&mut self) -> Option<u32> {
         let (admission, index) = (&self.admission, &self.index);
-        let chunk_blocks = self.setup.chunk_blocks;
-        self.segments.victim_count(self.setup.rules.evict, |segment| {
-            let count = |piece: Piece| admission.count(piece.run.file, piece.run.start / chunk_blocks);
-            let counts = index.of_segment(segment).map(count);
-            let (sum, len) = counts.fold((0, 0), |(sum, len), count| (sum + count, len + 1));
-            sum * SIXTEENTHS / u32::max(len, 1)
-        })
+        let mean = |segment| admission.mean(index.of_segment(segment).map(|piece| piece.run));
+        let compared = if self.segments.has_room(self.setup.chunk_blocks) {
+            Compared::Room
+        } else {
+            match self.segments.victim_mean(self.setup.rules.evict, mean) {
+                Some(mean) => Compared::Victim(mean),
+                None => return,
+            }
+        };
+        worth.extend(parts(run, self.setup.chunk_blocks).filter(|&part| admission.admits(part, compared)));
     }
 
-    /// Takes room for so many blocks in the open segment; `None` if it has not enough, and for the
-    /// first piece of all: then it is time for a [`turn`](Tier::turn).
+    /// Takes room for so many blocks in the open segment. What lay there is no longer here. `None`
+    /// if the segment has not enough, and for the first piece of all: then it is time for a
+    /// [`turn`](Tier::turn).
     pub fn reserve(&mut self, blocks: u32) -> Option<Place> {
-        self.segments.reserve(blocks)
+        let place = self.segments.reserve(blocks)?;
+        self.index.overwrite(place, blocks, self.setup.chunk_blocks);
+        Some(place)
     }
 
-    /// Seals the open segment and opens another one, if need be the victim, whose blocks are no
-    /// longer here. The pieces to be carried over are read from it before it is written, and put
-    /// as if they were new. `None` if there is no segment to be had.
+    /// Seals the open segment and opens another one, if need be the victim. Its pieces stay until
+    /// they are written over. `None` if there is no segment to be had.
     pub fn turn(&mut self) -> Option<Turn> {
         let full = self.index.len() + self.setup.segment_blocks > self.setup.pieces;
-        let evict = self.setup.rules.evict;
-        let (sealed, opened) = self.segments.turn(evict, full)?;
-        let most = if evict == Evict::Carry { self.setup.segment_blocks / 2 } else { 0 };
-        let (mut carry, mut blocks) = (Vec::new(), 0);
-        self.index.drain(opened, self.setup.chunk_blocks, |piece, read| {
-            if read && blocks + piece.run.len <= most {
-                blocks += piece.run.len;
-                carry.push(piece);
-            }
-        });
-        Some(Turn { sealed, opened, carry })
-    }
-
-    /// A piece that is here no longer has been written elsewhere: its segment was given up, and it
-    /// was carried over.
-    pub fn carried(&mut self, piece: Piece) {
-        self.counts.carried += u64::from(piece.run.len);
-        self.restore(piece);
+        self.segments.turn(self.setup.rules.evict, full)
     }
 
     /// A piece that was offered has been written.
     pub fn insert(&mut self, piece: Piece) {
-        self.counts.admitted += u64::from(piece.run.len);
+        self.counts.written += u64::from(piece.run.len);
         self.restore(piece);
     }
 
@@ -302,6 +283,11 @@ impl Tier {
         self.index.remove(self.chunk(piece.run.start), piece);
     }
 
+    /// Whether a piece is still where it was.
+    pub fn has(&self, piece: &Piece) -> bool {
+        self.index.has(self.chunk(piece.run.start), piece)
+    }
+
     /// All pieces of a segment.
     pub fn of_segment(&self, segment: u32) -> impl Iterator<Item = Piece> {
         self.index.of_segment(segment)
@@ -310,7 +296,7 @@ impl Tier {
     /// Gives up a segment for good: nothing is there, and nothing will be written there until
     /// [`grant`](Tier::grant). For a disk that gets full.
     pub fn withdraw(&mut self, segment: u32) {
-        self.index.drain(segment, self.setup.chunk_blocks, |_, _| {});
+        self.index.drain(segment, self.setup.chunk_blocks);
         self.segments.withdraw(segment);
     }
 
@@ -322,8 +308,10 @@ impl Tier {
     fn chunk(&self, block: u32) -> u32 {
         block / self.setup.chunk_blocks
     }
+}
 
-    fn chunks(&self, run: Run) -> core::ops::Range<u32> {
-        if run.len == 0 { 0..0 } else { self.chunk(run.start)..self.chunk(run.end() - 1) + 1 }
-    }
+/// A run by its chunks.
+fn parts(run: Run, chunk_blocks: u32) -> impl Iterator<Item = Run> {
+    let chunks = run.start / chunk_blocks..if run.len == 0 { 0 } else { run.end().div_ceil(chunk_blocks) };
+    chunks.map(move |chunk| run.within(chunk * chunk_blocks, chunk.saturating_add(1).saturating_mul(chunk_blocks)))
 }

@@ -65,7 +65,7 @@ impl Scripted {
             self.core.handle(&[Event { at: self.now, kind }], &mut actions);
             for action in &actions {
                 match *action {
-                    Action::Evict { frame } => self.evict(frame),
+                    Action::Evict { frame, .. } => self.evict(frame),
                     Action::Fetch { io, extent, .. } => {
                         self.fill(extent);
                         events.insert(0, EventKind::Arrived { io });

@@ -43,7 +43,7 @@ pub(crate) struct Load {
     workload: String,
     #[serde(default)]
     parameters: BTreeMap<String, String>,
-    handlers: u32,
+    pub(crate) handlers: u32,
     /// Whether a reader does one task after another; else each task has a reader of its own.
     #[serde(default)]
     pool: bool,
@@ -81,8 +81,8 @@ impl Cell {
 }
 
 /// A load as it is run, and what is known of it.
-struct Loaded {
-    workload: Workload,
+pub(crate) struct Loaded {
+    pub(crate) workload: Workload,
     distinct: u64,
     /// By memory: the share of references that Belady's policy misses.
     opt: Vec<f64>,
@@ -127,7 +127,7 @@ impl Suite {
     }
 
     fn simulate(&self, job: Job<'_>) -> Result<Vec<Cell>, Error> {
-        let loaded = self.loads.iter().map(|load| load.load(self, job)).collect::<Result<Vec<_>, _>>()?;
+        let loaded = self.loads.iter().map(|load| load.load(&self.memory, job)).collect::<Result<Vec<_>, _>>()?;
         let mut runs = Vec::new();
         let mut cells = Vec::new();
         for (number, (load, known)) in self.loads.iter().zip(&loaded).enumerate() {
@@ -159,7 +159,8 @@ impl Suite {
 }
 
 impl Load {
-    fn load(&self, suite: &Suite, job: Job<'_>) -> Result<Loaded, Error> {
+    /// Generates it. `memory` is for what sizes Belady's policy is replayed.
+    pub(crate) fn load(&self, memory: &[f64], job: Job<'_>) -> Result<Loaded, Error> {
         let Job { experiment, context } = job;
         let part = Part { workload: self.workload.clone(), parameters: self.parameters.clone() };
         let mut source = part.source(context.seed, experiment)?;
@@ -176,19 +177,23 @@ impl Load {
             algorithm: Algorithm::Opt,
             capacity: Capacity::Blocks(frames(distinct, share)),
         };
-        let runs: Vec<untimed::Run> = suite.memory.iter().map(of).collect();
+        let runs: Vec<untimed::Run> = memory.iter().map(of).collect();
         let opt = untimed::replay(&open, &Options::default(), &runs, context.watch)?;
         Ok(Loaded { workload, distinct, opt: opt.iter().map(|outcome| outcome.miss_ratio).collect() })
     }
 
     fn setup(&self, policy: &str, on: &str, bytes: u64, job: Job<'_>) -> Result<Setup, Error> {
-        let mut setup = Setup::new(job.experiment.policy(policy)?, bytes, device(on)?, self.handlers);
+        let setup = self.over(Setup::new(job.experiment.policy(policy)?, bytes, device(on)?, self.handlers));
+        Ok(Setup { seed: job.context.seed, ..setup })
+    }
+
+    /// A setup for it: its readers and its warm-up.
+    pub(crate) fn over(&self, mut setup: Setup) -> Setup {
         if let Readers::Closed { pool, .. } = &mut setup.load {
             *pool = self.pool;
         }
         setup.warm_up = (self.warm_up > 0).then_some(Span::Requests(self.warm_up));
-        setup.seed = job.context.seed;
-        Ok(setup)
+        setup
     }
 }
 
@@ -198,7 +203,8 @@ fn frames(distinct: u64, share: f64) -> u64 {
 }
 
 impl Loaded {
-    fn bytes(&self, share: f64) -> u64 {
+    /// Bytes of a share of its distinct blocks.
+    pub(crate) fn bytes(&self, share: f64) -> u64 {
         frames(self.distinct, share) * BLOCK
     }
 

@@ -26,6 +26,7 @@ pub mod web;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -368,6 +369,9 @@ pub trait Object: Send + Sync + 'static {
     /// Otherwise, and if there is no fetch of that name (any more), nothing happens. A source
     /// without a queue has nothing to do.
     fn call_off(&self, _fetch: FetchId) {}
+    /// Bytes that were fetched ahead are given up, and no reader has asked for them: the fetch was
+    /// in vain. For those who count what is fetched twice.
+    fn unread(&self, _range: Range<u64>) {}
 }
 
 /// The name of a fetch: no other one of this process has it, so that engines can share a store. A

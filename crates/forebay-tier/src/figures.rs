@@ -13,8 +13,6 @@ pub struct Figures {
     pub read_bytes: u64,
     /// Bytes of pieces and tables written to the disk.
     pub written_bytes: u64,
-    /// Of these: bytes of pieces that were written again when their segment was given up.
-    pub carried_bytes: u64,
     /// Bytes that were worth a write, and were not written because of the rate of writes.
     pub over_budget_bytes: u64,
     /// Bytes that were worth a write, and were not written since too many waited already, or since
@@ -49,7 +47,6 @@ pub(crate) struct Counters {
     pub(crate) miss_bytes: AtomicU64,
     pub(crate) read_bytes: AtomicU64,
     pub(crate) written_bytes: AtomicU64,
-    pub(crate) carried_bytes: AtomicU64,
     pub(crate) over_budget_bytes: AtomicU64,
     pub(crate) no_room_bytes: AtomicU64,
     pub(crate) damaged: AtomicU64,
@@ -71,7 +68,6 @@ impl Counters {
             miss_bytes: told(&self.miss_bytes),
             read_bytes: told(&self.read_bytes),
             written_bytes: told(&self.written_bytes),
-            carried_bytes: told(&self.carried_bytes),
             over_budget_bytes: told(&self.over_budget_bytes),
             no_room_bytes: told(&self.no_room_bytes),
             damaged: told(&self.damaged),

@@ -1,5 +1,6 @@
 //! One version of a file, with a tier in front of it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use forebay_core::tier::Run;
@@ -80,6 +81,14 @@ impl Object for TieredObject {
         let Some(run) = self.0.run(&fetch) else { return self.0.inner.fetch(fetch) };
         let (lying, missing) = self.0.store.look(run);
         if lying.is_empty() { self.0.ask(fetch) } else { gather::start(&self.0, fetch, lying, missing) }
+    }
+
+    fn unread(&self, range: Range<u64>) {
+        let block = |byte: u64| u32::try_from(byte.div_ceil(BLOCK as u64)).unwrap_or(u32::MAX);
+        let start = block(range.start);
+        let run = Run { file: self.0.of.file(), start, len: block(range.end).saturating_sub(start) };
+        self.0.store.state.lock().tier.unread(run);
+        self.0.inner.unread(range);
     }
 
     /// Reads from the disk end soon, and are not called off.

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use forebay_core::tier::Place;
+use forebay_core::tier::{Place, Tier};
 use forebay_source::Segments;
 
 use crate::layout::bytes;
@@ -20,14 +20,22 @@ pub(crate) struct Open {
     pub(crate) file: Arc<OwnedFd>,
     /// The pieces that are in it.
     pub(crate) entries: Vec<Entry>,
+    /// The pieces from before that are not written over yet.
+    pub(crate) before: Vec<Entry>,
     /// Since when it has pieces that its table on disk does not have.
     pub(crate) unsaved: Option<Instant>,
 }
 
 impl Open {
-    /// A segment of which nothing is written yet.
-    pub(crate) fn new(segment: u32, file: Arc<OwnedFd>) -> Open {
-        Open { segment, file, entries: Vec::new(), unsaved: None }
+    /// A segment of which nothing is written yet, with the pieces from before.
+    pub(crate) fn new(segment: u32, file: Arc<OwnedFd>, before: Vec<Entry>) -> Open {
+        Open { segment, file, entries: Vec::new(), before, unsaved: None }
+    }
+
+    /// The pieces in it, those from before among them that `tier` still has.
+    pub(crate) fn pieces(&mut self, tier: &Tier) -> Vec<Entry> {
+        self.before.retain(|entry| tier.has(&entry.piece(self.segment)));
+        self.entries.iter().chain(&self.before).copied().collect()
     }
 }
 
@@ -39,15 +47,7 @@ pub(crate) struct Batch {
     pub(crate) at: Place,
     /// How many blocks there are.
     pub(crate) blocks: u32,
-    pub(crate) pieces: Vec<Put>,
-}
-
-/// A piece of a batch.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Put {
-    pub(crate) entry: Entry,
-    /// Whether it was here before, in another segment.
-    pub(crate) carried: bool,
+    pub(crate) pieces: Vec<Entry>,
 }
 
 impl Batch {
@@ -61,17 +61,17 @@ impl Batch {
     }
 
     /// Adds a piece at the next place.
-    pub(crate) fn put(&mut self, place: Place, put: Put, of: &[u8]) {
+    pub(crate) fn put(&mut self, place: Place, entry: Entry, of: &[u8]) {
         if self.pieces.is_empty() {
             self.at = place;
         }
         self.buffer.write(bytes(self.blocks), of);
-        self.blocks += u32::from(put.entry.len);
-        self.pieces.push(put);
+        self.blocks += u32::from(entry.len);
+        self.pieces.push(entry);
     }
 
     /// Takes all pieces out.
-    pub(crate) fn clear(&mut self) -> Vec<Put> {
+    pub(crate) fn clear(&mut self) -> Vec<Entry> {
         self.blocks = 0;
         std::mem::take(&mut self.pieces)
     }

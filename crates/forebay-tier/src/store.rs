@@ -117,7 +117,8 @@ impl State {
         State { tier, files, turns: vec![0; segments], numbers: vec![0; segments], withheld: Vec::new() }
     }
 
-    /// A segment is written anew, or given up: what was in it is no longer there.
+    /// A segment is written anew, or given up. What is in it goes, or stays until it is written
+    /// over.
     pub(crate) fn begins(&mut self, segment: u32) {
         self.turns[segment as usize] = self.turns[segment as usize].wrapping_add(1);
         self.numbers[segment as usize] = 0;
@@ -163,9 +164,11 @@ impl State {
         Lying { found, file, turn: self.turns[segment as usize] }
     }
 
-    /// Whether a piece is still where it was: its segment has not been begun anew since.
+    /// Whether a piece is still where it was: neither was its segment given up since, nor has
+    /// another piece its place.
     pub(crate) fn has(&self, lying: &Lying) -> bool {
-        self.turns[lying.found.piece.place.segment as usize] == lying.turn
+        let Lying { found, turn, .. } = lying;
+        self.turns[found.piece.place.segment as usize] == *turn && self.tier.has(&found.piece)
     }
 
     /// Forgets a piece that turned out to be wrong.

@@ -3,8 +3,8 @@
 //! ```text
 //!   waiting ──▶ batch ──▶ write ──▶ the policy hears of its pieces
 //!                 │
-//!                 └ segment full: data on disk, table; the next one: what is carried over is read,
-//!                   its table is emptied, and what was carried over comes first
+//!                 └ segment full: data on disk, table; the next one: its table is emptied, its
+//!                   pieces stay until they are written over
 //! ```
 
 use std::io;
@@ -12,13 +12,13 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use forebay_core::tier::{Piece, Place, Turn};
+use forebay_core::tier::{Place, Turn};
 use forebay_source::{BLOCK, Segments};
 
 use crate::figures::count;
 use crate::layout::{byte_at, bytes, file_of, table_at};
 use crate::room;
-use crate::segment::{Batch, Open, Put};
+use crate::segment::{Batch, Open};
 use crate::store::Store;
 use crate::table::{Entry, Table};
 use crate::waiting::Item;
@@ -106,18 +106,18 @@ impl Writer {
         };
         let sum = of.sum(run.start, [&from[..]].into_iter());
         let entry = Entry { fingerprint: of, start: run.start, len: run.len as u8, block: place.block as u16, sum };
-        self.add(place, Put { entry, carried: false }, &from)
+        self.add(place, entry, &from)
     }
 
     fn reserve(&self, blocks: u32) -> Option<Place> {
         self.store.state.lock().tier.reserve(blocks)
     }
 
-    fn add(&mut self, place: Place, put: Put, from: &[u8]) -> io::Result<()> {
-        if !self.batch.fits(put.entry.len.into()) {
+    fn add(&mut self, place: Place, entry: Entry, from: &[u8]) -> io::Result<()> {
+        if !self.batch.fits(entry.len.into()) {
             self.flush()?;
         }
-        self.batch.put(place, put, from);
+        self.batch.put(place, entry, from);
         Ok(())
     }
 
@@ -130,16 +130,8 @@ impl Writer {
         count(&self.store.counters.written_bytes, len);
         let pieces = self.batch.clear();
         let mut state = self.store.state.lock();
-        for Put { entry, carried } in &pieces {
-            let piece = entry.piece(open.segment);
-            if *carried {
-                state.tier.carried(piece);
-                count(&self.store.counters.carried_bytes, bytes(piece.run.len));
-            } else {
-                state.tier.insert(piece);
-            }
-        }
-        open.entries.extend(pieces.iter().map(|put| put.entry));
+        pieces.iter().for_each(|entry| state.tier.insert(entry.piece(open.segment)));
+        open.entries.extend(pieces);
         open.unsaved.get_or_insert_with(Instant::now);
         Ok(())
     }
@@ -148,23 +140,18 @@ impl Writer {
     fn turn(&mut self) -> io::Result<bool> {
         self.flush()?;
         loop {
-            let Some(Turn { sealed, opened, carry }) = self.turned() else { return Ok(false) };
+            let Some(Turn { sealed, opened }) = self.turned() else { return Ok(false) };
             if let Some(sealed) = sealed {
                 self.save(sealed.number)?;
             }
             self.open = None;
             let Some(file) = room::file(&self.store, file_of(opened))? else { continue };
-            let rescued = self.rescued(&file, opened, carry);
+            // Pieces that it does not name are lost with this process.
+            let before = read_table(&self.store, &file, opened).ok().flatten().unwrap_or_default().entries;
             self.write_table(&file, opened, &Table::default())?;
             // If power fails, no old table may speak of new bytes.
             self.store.disk.sync(&file)?;
-            self.open = Some(Open::new(opened, file));
-            for (entry, from) in rescued {
-                let Some(place) = self.reserve(entry.len.into()) else { break };
-                self.store.waiting.spend(from.len());
-                let entry = Entry { block: place.block as u16, ..entry };
-                self.add(place, Put { entry, carried: true }, &from)?;
-            }
+            self.open = Some(Open::new(opened, file, before));
             return Ok(true);
         }
     }
@@ -179,23 +166,6 @@ impl Writer {
         Some(turn)
     }
 
-    /// The bytes of pieces that are carried over, as far as they are right.
-    fn rescued(&self, file: &OwnedFd, segment: u32, carry: Vec<Piece>) -> Vec<(Entry, Vec<u8>)> {
-        let disk = self.store.disk.as_ref();
-        let table = if carry.is_empty() { None } else { read_table(&self.store, file, segment).ok().flatten() };
-        let entries = table.unwrap_or_default().entries;
-        let rescue = |piece: Piece| {
-            // The table has the whole fingerprint, the policy only half of it.
-            let entry = entries.iter().find(|entry| entry.piece(segment) == piece)?;
-            let mut buffer = Segments::own(bytes(piece.run.len));
-            disk.read(file, byte_at(piece.place), &mut buffer).ok()?;
-            let right = entry.fingerprint.sum(entry.start, buffer.bytes()) == entry.sum;
-            count(&self.store.counters.damaged, usize::from(!right));
-            right.then(|| (*entry, buffer.to_vec()))
-        };
-        carry.into_iter().filter_map(rescue).collect()
-    }
-
     /// Writes the table of the open segment, behind its data.
     fn save(&mut self, number: u64) -> io::Result<()> {
         let Some(open) = self.open.as_mut() else { return Ok(()) };
@@ -203,13 +173,9 @@ impl Writer {
         self.store.disk.sync(&open.file)?;
         self.store.waiting.measured(0, began.elapsed());
         open.unsaved = None;
-        let table = Table { number, entries: std::mem::take(&mut open.entries) };
+        let table = Table { number, entries: open.pieces(&self.store.state.lock().tier) };
         let (file, segment) = (Arc::clone(&open.file), open.segment);
-        let written = self.write_table(&file, segment, &table);
-        if let Some(open) = self.open.as_mut() {
-            open.entries = table.entries;
-        }
-        written
+        self.write_table(&file, segment, &table)
     }
 
     fn write_table(&self, file: &OwnedFd, segment: u32, table: &Table) -> io::Result<()> {

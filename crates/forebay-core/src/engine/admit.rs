@@ -202,7 +202,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// Books what the frame released last held.
     pub(super) fn book_release(&mut self, slot: Slot, out: &mut Actions) {
         let gone = self.memory.released();
-        out.push(Action::Evict { frame: self.memory.frame(slot) });
+        let unread = gone.unused.then_some(gone.key);
+        out.push(Action::Evict { frame: self.memory.frame(slot), unread });
         let Some(device) = self.leaves(gone.key, out) else { return };
         // A list knows itself what it gives up, and must not drive out what others miss.
         if gone.owner != StreamId::TOLD {

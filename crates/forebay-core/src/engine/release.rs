@@ -32,7 +32,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         for block in (extent.start..extent.end()).rev() {
             let key = BlockKey::new(extent.file, block);
             if let Some(frame) = self.memory.hand_on(key) {
-                out.push(Action::Evict { frame });
+                out.push(Action::Evict { frame, unread: None });
                 self.leaves(key, out);
             }
         }

@@ -16,8 +16,6 @@ struct Entry {
     /// The first block in the segment.
     block: u16,
     len: u8,
-    /// Whether it was read since it was written.
-    read: bool,
     sum: u32,
     /// The next entry in its chain of the table, or of the free ones.
     next: u32,
@@ -75,8 +73,8 @@ impl Index {
         (mixed ^ (mixed >> 32)) as usize & (self.heads.len() - 1)
     }
 
-    /// The longest piece that has a block of this chunk. It counts as read.
-    pub(super) fn read(&mut self, file: FileKey, chunk: u32, block: u32) -> Option<Piece> {
+    /// The longest piece that has a block of this chunk.
+    pub(super) fn find(&self, file: FileKey, chunk: u32, block: u32) -> Option<Piece> {
         let (mut at, mut longest) = (self.heads[self.chain(file, chunk)], None::<(u32, u8)>);
         while at != 0 {
             let entry = &self.entries[at as usize - 1];
@@ -86,9 +84,14 @@ impl Index {
             }
             at = entry.next;
         }
-        let entry = &mut self.entries[longest?.0 as usize - 1];
-        entry.read = true;
-        Some(entry.piece())
+        Some(self.entry(longest?.0)?.piece())
+    }
+
+    /// Whether a piece of this chunk is there.
+    pub(super) fn has(&self, chunk: u32, piece: &Piece) -> bool {
+        let first = self.heads[self.chain(piece.run.file, chunk)];
+        let mut chain = core::iter::successors(self.entry(first), |entry| self.entry(entry.next));
+        chain.any(|entry| entry.piece() == *piece)
     }
 
     /// Adds a piece of a chunk, unless there are too many, or it is empty or longer than a piece
@@ -108,7 +111,6 @@ impl Index {
             segment: piece.place.segment,
             block,
             len,
-            read: false,
             sum: piece.sum,
             next: self.heads[chain],
             beside: self.segments[segment],
@@ -131,15 +133,34 @@ impl Index {
         at
     }
 
-    /// Takes all pieces out of a segment, and tells of each whether it was read.
-    pub(super) fn drain(&mut self, segment: u32, chunk_blocks: u32, mut each: impl FnMut(Piece, bool)) {
-        let mut at = self.segments.get_mut(segment as usize).map_or(0, core::mem::take);
+    /// Takes all pieces out of a segment.
+    pub(super) fn drain(&mut self, segment: u32, chunk_blocks: u32) {
+        self.overwrite(Place { segment, block: 0 }, u32::MAX, chunk_blocks);
+    }
+
+    /// Takes the pieces out of a segment of which one of so many blocks is written over.
+    pub(super) fn overwrite(&mut self, place: Place, blocks: u32, chunk_blocks: u32) {
+        let Some(&first) = self.segments.get(place.segment as usize) else { return };
+        let (mut before, mut at) = (0, first);
         while at != 0 {
-            let Entry { beside, read, .. } = self.entries[at as usize - 1];
-            let piece = self.entries[at as usize - 1].piece();
-            each(piece, read);
-            self.unchain(at, self.chain(piece.run.file, piece.run.start / chunk_blocks));
+            let (beside, piece) = (self.entries[at as usize - 1].beside, self.entries[at as usize - 1].piece());
+            let (start, end) = (piece.place.block, piece.place.block + piece.run.len);
+            if start < place.block.saturating_add(blocks) && place.block < end {
+                self.leave(before, at);
+                self.unchain(at, self.chain(piece.run.file, piece.run.start / chunk_blocks));
+            } else {
+                before = at;
+            }
             at = beside;
+        }
+    }
+
+    /// Takes an entry out of the list of its segment, in which it follows `before`.
+    fn leave(&mut self, before: u32, at: u32) {
+        let Entry { beside, segment, .. } = self.entries[at as usize - 1];
+        match before {
+            0 => self.segments[segment as usize] = beside,
+            before => self.entries[before as usize - 1].beside = beside,
         }
     }
 
@@ -153,11 +174,7 @@ impl Index {
         if at == 0 {
             return;
         }
-        let beside = self.entries[at as usize - 1].beside;
-        match before {
-            0 => self.segments[segment] = beside,
-            before => self.entries[before as usize - 1].beside = beside,
-        }
+        self.leave(before, at);
         self.unchain(at, self.chain(piece.run.file, chunk));
     }
 

@@ -3,20 +3,20 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Evict, Piece, Place};
+use super::{Evict, Place};
 
-/// How many offers pass before the mean count of the next victim is found out again.
+/// A segment is over that was not read for so many times its longest pause.
+const PAUSES: u64 = 4;
+/// How many offers pass before another victim is looked for.
 const OFFERS: u32 = 256;
 
 /// One segment is sealed, another one opened.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Turn {
     /// The segment that is full, and its number among all that were sealed.
     pub sealed: Option<Sealed>,
     /// The segment that is written from now on, from its first block.
     pub opened: u32,
-    /// Pieces that lay in it and are to be written again.
-    pub carry: Vec<Piece>,
 }
 
 /// A segment that is full.
@@ -38,8 +38,10 @@ enum State {
     Sealed {
         /// Its number among all that were sealed.
         number: u64,
-        /// The number of reads when it was read last.
+        /// When it was read last, or sealed.
         read: u64,
+        /// The longest time between two reads of it.
+        pause: u64,
     },
 }
 
@@ -47,9 +49,9 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Victim {
     segment: u32,
-    /// Its mean count, in sixteenths.
-    count: u32,
-    /// Offers until it is found out again.
+    /// How often its pieces were fetched in the mean, in sixteenths.
+    mean: u32,
+    /// Offers until it is looked for again.
     offers: u32,
 }
 
@@ -61,9 +63,12 @@ pub(super) struct Segments {
     open: Option<u32>,
     /// The next block of the open segment.
     next: u32,
+    /// Whether a segment was given up for the open one.
+    replaces: bool,
     /// How many were sealed.
     sealed: u64,
-    reads: u64,
+    /// Blocks that fetches have asked for: the clock of reads.
+    now: u64,
     free: u32,
     victim: Option<Victim>,
 }
@@ -71,15 +76,29 @@ pub(super) struct Segments {
 impl Segments {
     /// So many free segments of `blocks`.
     pub(super) fn new(count: u32, blocks: u32) -> Segments {
-        let states = vec![State::Free; count as usize];
-        Segments { states, blocks, open: None, next: 0, sealed: 0, reads: 0, free: count, victim: None }
+        Segments {
+            states: vec![State::Free; count as usize],
+            blocks,
+            open: None,
+            next: 0,
+            replaces: false,
+            sealed: 0,
+            now: 0,
+            free: count,
+            victim: None,
+        }
+    }
+
+    /// A fetch asks for so many blocks.
+    pub(super) fn asked(&mut self, blocks: u32) {
+        self.now += u64::from(blocks);
     }
 
     /// A piece of a segment is read.
     pub(super) fn read(&mut self, segment: u32) {
-        self.reads += 1;
-        if let Some(State::Sealed { read, .. }) = self.states.get_mut(segment as usize) {
-            *read = self.reads;
+        if let Some(State::Sealed { read, pause, .. }) = self.states.get_mut(segment as usize) {
+            *pause = (*pause).max(self.now - *read);
+            *read = self.now;
         }
     }
 
@@ -90,55 +109,64 @@ impl Segments {
         Some(place)
     }
 
-    /// Seals the open segment and opens the first free one, or else the victim; the victim also if
-    /// `full`, that is if there are as many pieces as there may be.
-    pub(super) fn turn(&mut self, evict: Evict, full: bool) -> Option<(Option<Sealed>, u32)> {
-        let free = self.states.iter().position(|&state| state == State::Free).map(|free| free as u32);
-        let victim = self.victim(evict);
-        let opened = if full { victim.or(free) } else { free.or(victim) }?;
-        self.free -= u32::from(self.states[opened as usize] == State::Free);
-        let sealed = self.open.map(|segment| {
-            self.sealed += 1;
-            self.states[segment as usize] = State::Sealed { number: self.sealed, read: self.reads };
-            Sealed { segment, number: self.sealed }
-        });
-        self.states[opened as usize] = State::Open;
-        (self.open, self.next, self.victim) = (Some(opened), 0, None);
-        Some((sealed, opened))
+    /// Whether there is room for a piece of so many blocks without that a segment is given up, or
+    /// was.
+    pub(super) fn has_room(&self, blocks: u32) -> bool {
+        self.free > 0 || self.open.is_some() && !self.replaces && self.next + blocks <= self.blocks
     }
 
-    /// The segment that would be given up next.
-    fn victim(&self, evict: Evict) -> Option<u32> {
-        let age = |state: &State| match (state, evict) {
-            (State::Sealed { read, .. }, Evict::Lru) => Some(*read),
-            (State::Sealed { number, .. }, Evict::Fifo | Evict::Carry) => Some(*number),
-            (State::Withdrawn | State::Free | State::Open, _) => None,
-        };
-        let ages = (0..).zip(&self.states).filter_map(|(segment, state)| Some((age(state)?, segment)));
-        ages.min().map(|(_, segment)| segment)
-    }
-
-    /// The mean count of the next victim, by `mean`; `None` while there is room.
-    pub(super) fn victim_count(&mut self, evict: Evict, mean: impl FnOnce(u32) -> u32) -> Option<u32> {
-        if self.free > 0 {
-            return None;
-        }
-        let known = self.victim.filter(|victim| victim.offers > 0);
-        let victim = match known {
+    /// How often the pieces of the segment were fetched that would be given up next, as `mean`
+    /// counts; zero if it has not been read for far longer than ever before: a log's window has
+    /// passed on.
+    pub(super) fn victim_mean(&mut self, evict: Evict, mean: impl FnOnce(u32) -> u32) -> Option<u32> {
+        let victim = match self.victim.filter(|victim| victim.offers > 0) {
             Some(victim) => Victim { offers: victim.offers - 1, ..victim },
             None => {
-                let segment = self.victim(evict)?;
-                Victim { segment, count: mean(segment), offers: OFFERS }
+                let segment = self.least(evict)?;
+                let mean = if self.is_over(segment) { 0 } else { mean(segment) };
+                Victim { segment, mean, offers: OFFERS }
             }
         };
         self.victim = Some(victim);
-        Some(victim.count)
+        Some(victim.mean)
+    }
+
+    fn is_over(&self, segment: u32) -> bool {
+        let State::Sealed { read, pause, .. } = self.states[segment as usize] else { return false };
+        pause > 0 && self.now - read > PAUSES * pause
+    }
+
+    /// Seals the open segment and opens the first free one, or else the victim; the victim also if
+    /// `full`, that is if there are as many pieces as there may be.
+    pub(super) fn turn(&mut self, evict: Evict, full: bool) -> Option<Turn> {
+        let free = self.states.iter().position(|&state| state == State::Free).map(|free| free as u32);
+        let victim = if free.is_none() || full { self.least(evict) } else { None };
+        let opened = victim.or(free)?;
+        self.free -= u32::from(self.states[opened as usize] == State::Free);
+        let sealed = self.open.map(|segment| {
+            self.sealed += 1;
+            self.states[segment as usize] = State::Sealed { number: self.sealed, read: self.now, pause: 0 };
+            Sealed { segment, number: self.sealed }
+        });
+        self.states[opened as usize] = State::Open;
+        (self.open, self.next, self.replaces, self.victim) = (Some(opened), 0, victim.is_some(), None);
+        Some(Turn { sealed, opened })
+    }
+
+    /// The segment to be given up next: the sealed one of the least age.
+    fn least(&self, evict: Evict) -> Option<u32> {
+        let ages = (0..).zip(&self.states).filter_map(|(segment, state)| match (*state, evict) {
+            (State::Sealed { number, .. }, Evict::Fifo) => Some((0, number, segment)),
+            (State::Sealed { number, read, .. }, Evict::Lru) => Some((read, number, segment)),
+            (State::Withdrawn | State::Free | State::Open, _) => None,
+        });
+        ages.min().map(|(_, _, segment)| segment)
     }
 
     pub(super) fn restore(&mut self, segment: u32, number: u64) {
         self.leave(segment);
         self.sealed = self.sealed.max(number);
-        self.states[segment as usize] = State::Sealed { number, read: 0 };
+        self.states[segment as usize] = State::Sealed { number, read: 0, pause: 0 };
     }
 
     pub(super) fn withdraw(&mut self, segment: u32) {

@@ -254,7 +254,7 @@ impl Driver {
                 self.waiting.remove(&read.0).expect("an error, though nobody asked");
                 self.free_reads.push(read.0);
             }
-            Action::Evict { frame } => {
+            Action::Evict { frame, .. } => {
                 let key = self.frames.remove(&frame.0).expect("an empty frame is evicted");
                 self.resident.remove(&key);
                 assert!(

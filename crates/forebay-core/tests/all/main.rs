@@ -50,4 +50,5 @@ mod short_cut;
 mod slab;
 mod streams;
 mod supply;
+mod tier;
 mod told;

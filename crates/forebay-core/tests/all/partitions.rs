@@ -52,7 +52,7 @@ impl Server {
                         events.push_back(EventKind::Arrived { io });
                     }
                     Action::Ready { read } => events.push_back(EventKind::Done { read }),
-                    Action::Evict { frame } => self.evicted.extend(self.owners.remove(&frame)),
+                    Action::Evict { frame, .. } => self.evicted.extend(self.owners.remove(&frame)),
                     other => panic!("{other:?} to a single reader"),
                 }
             }

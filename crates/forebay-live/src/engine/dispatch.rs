@@ -45,6 +45,8 @@ struct Errand {
 enum Work {
     Fetch(Errand),
     CallOff(CallOff),
+    /// A block of an object was fetched in vain.
+    Unread(Arc<dyn Object>, u32),
     Finish(Then, Result<Lease>),
     /// The outcome of a fetch that a source answered while we were inside.
     Outcome(Errand, Result<()>),
@@ -115,7 +117,11 @@ impl Engine {
             Action::Forgotten { file } => {
                 state.files.remove(file.0);
             }
-            Action::Evict { .. } => {}
+            Action::Evict { unread: Some(key), .. } => {
+                // Closed meanwhile: its object hears no more of it.
+                work.extend(state.object(key.file()).ok().map(|object| Work::Unread(object, key.block())));
+            }
+            Action::Evict { unread: None, .. } => {}
         }
     }
 
@@ -145,6 +151,10 @@ impl Engine {
                 // If another thread has still to ask the source, this comes too early and is lost:
                 // the fetch runs.
                 Work::CallOff((fetch, object)) => object.call_off(fetch),
+                Work::Unread(object, block) => {
+                    let offset = u64::from(block) * BLOCK as u64;
+                    object.unread(offset..offset + BLOCK as u64);
+                }
                 Work::Finish(then, result) => then(result),
                 Work::Outcome(errand, outcome) => engine.fetched(errand, outcome),
             }

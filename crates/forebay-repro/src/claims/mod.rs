@@ -35,6 +35,7 @@ mod sac_fault;
 mod scm_labels;
 mod scm_table1;
 mod today;
+mod today_tier;
 mod today_told;
 
 use crate::{Context, Error, Experiment, Finding};
@@ -108,6 +109,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/today-steps.toml"), today::check),
     (include_str!("../../../../experiments/today-starts.toml"), today::check),
     (include_str!("../../../../experiments/today-told.toml"), today_told::check),
+    (include_str!("../../../../experiments/today-tier.toml"), today_tier::check),
 ];
 
 /// The claims about real time, and the bench that measures each.

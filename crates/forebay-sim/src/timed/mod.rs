@@ -29,15 +29,16 @@ mod simulation;
 mod storage;
 mod striping;
 mod tally;
+mod tier;
 mod told;
 
 pub use error::Error;
 pub use forebay_trace::{Span, Times, Workload};
 pub use histogram::Sizes;
-pub use outcome::{DeviceFigures, LevelFigures, Outcome};
+pub use outcome::{DeviceFigures, LevelFigures, Outcome, TierFigures};
 pub use placement::{Mapping, Placement, Spread};
 pub use samples::{PartitionSample, Sample, Samples};
-pub use setup::{DeviceSetup, Host, Level, Load, Setup, Writes};
+pub use setup::{DeviceSetup, Host, Level, Load, Setup, TierSetup, Writes};
 pub use simulation::{Record, run, run_recorded};
 pub use striping::Striping;
 pub use told::Told;

@@ -82,6 +82,9 @@ pub struct Outcome {
     /// Device by device.
     #[serde(skip)]
     pub devices: Vec<DeviceFigures>,
+    /// The disk tier, if there is one.
+    #[serde(skip)]
+    pub tier: Option<TierFigures>,
     /// Samples of the run, warm-up included, if the setup asks for them.
     #[serde(skip)]
     pub samples: Vec<Sample>,
@@ -117,6 +120,31 @@ impl LevelFigures {
     /// zero at level 0.
     pub fn demand_hit_ratio(&self) -> f64 {
         self.demanded_here as f64 / (self.demanded as f64).max(1.0)
+    }
+}
+
+/// The disk tier.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct TierFigures {
+    /// The name of its disk.
+    pub device: String,
+    /// Bytes that the last level fetched.
+    pub fetched_bytes: u64,
+    /// Of these: found on the tier's disk.
+    pub found_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+}
+
+impl TierFigures {
+    /// Found bytes over fetched ones.
+    pub fn hit_ratio(&self) -> f64 {
+        self.found_bytes as f64 / (self.fetched_bytes as f64).max(1.0)
+    }
+
+    /// Bytes written for each byte found; infinite if none was.
+    pub fn written_per_hit(&self) -> f64 {
+        self.written_bytes as f64 / self.found_bytes as f64
     }
 }
 

@@ -2,6 +2,7 @@
 
 use forebay_core::Policy;
 use forebay_core::level::Labels;
+use forebay_core::tier::Rules;
 use forebay_device::scheduler::SchedulerKind;
 use forebay_device::slowdown::Slowdown;
 use forebay_device::{Description, network};
@@ -37,6 +38,8 @@ pub struct Setup {
     pub call_off: bool,
     /// The devices; at least one.
     pub devices: Vec<DeviceSetup>,
+    /// The disk tier before them; `None`: every fetch of the last level goes to its device.
+    pub tier: Option<TierSetup>,
     /// How files lie over them.
     pub striping: Striping,
     /// The machine before an array as a whole; `None`: requests go to the array's members as they
@@ -72,6 +75,7 @@ impl Setup {
             streams: None,
             call_off: true,
             devices: vec![DeviceSetup::new(device)],
+            tier: None,
             striping: Striping::Off,
             host: None,
             placement: Placement::default(),
@@ -233,6 +237,17 @@ impl DeviceSetup {
     pub fn new(description: Description) -> DeviceSetup {
         DeviceSetup { description, scheduler: SchedulerKind::default(), slowdowns: Vec::new() }
     }
+}
+
+/// A disk tier: it keeps what the last level fetched.
+#[derive(Clone, Debug)]
+pub struct TierSetup {
+    /// Its size.
+    pub bytes: u64,
+    /// The disk that it lies on.
+    pub device: DeviceSetup,
+    /// What is written, and what is given up.
+    pub rules: Rules,
 }
 
 /// The machine before an array whose controller makes it look like one disk.

@@ -19,6 +19,7 @@ use super::setup::{Load, Setup, Writes};
 use super::storage::Storage;
 use super::striping::Stripes;
 use super::tally::Tally;
+use super::tier::{self, Tiered};
 use super::told::Lists;
 use crate::Watch;
 
@@ -65,6 +66,7 @@ struct Simulation<'a> {
     /// devices belongs to the storage.
     links: Vec<Option<Network>>,
     storage: Storage,
+    tier: Option<Tiered>,
     files: Vec<File>,
     readers: Readers,
     processors: Processors,
@@ -107,6 +109,7 @@ impl<'a> Simulation<'a> {
             levels,
             links,
             storage,
+            tier: tier::of(setup)?,
             files,
             readers,
             processors,
@@ -148,7 +151,7 @@ impl<'a> Simulation<'a> {
                 record.end(number, self.agenda.now(), level.core());
             }
         }
-        Ok(self.tally.outcome(self.setup, self.agenda.now(), &self.levels, self.storage))
+        Ok(self.tally.outcome(self.setup, self.agenda.now(), &self.levels, self.storage, self.tier.as_ref()))
     }
 
     fn begin(&mut self) {
@@ -231,7 +234,7 @@ impl<'a> Simulation<'a> {
             }
             What::Tick(level) => self.tell_now(usize::from(level), EventKind::Tick),
             What::Sample => self.sample_second(),
-            What::WarmedUp => self.tally.warmed_up(self.agenda.now(), &self.levels, &mut self.storage),
+            What::WarmedUp => self.warmed_up(),
             What::End => self.over = true,
         }
     }
@@ -375,13 +378,21 @@ impl<'a> Simulation<'a> {
         self.tally.answer(now.since(state.begun), self.workload.entry(state.entry).len);
         let answered = Some(Span::Requests(self.tally.all_requests()));
         if self.setup.warm_up == answered {
-            self.tally.warmed_up(now, &self.levels, &mut self.storage);
+            self.warmed_up();
         }
         self.over |= self.setup.limit == answered;
         if self.computation(reader) == 0 {
             self.go_on(reader);
         } else if self.processors.take(reader) {
             self.compute(reader);
+        }
+    }
+
+    /// Counting begins.
+    fn warmed_up(&mut self) {
+        self.tally.warmed_up(self.agenda.now(), &self.levels, &mut self.storage);
+        if let Some(tier) = &mut self.tier {
+            tier.clear();
         }
     }
 
@@ -487,6 +498,9 @@ impl<'a> Simulation<'a> {
                 debug_assert!(false, "{read:?} failed with {error}, and nothing here fails");
                 let want = self.levels[level].refused(read);
                 self.give(level, &want);
+            }
+            Action::Evict { unread: Some(key), .. } if level + 1 == self.levels.len() => {
+                self.tier.iter_mut().for_each(|tier| tier.unread(key));
             }
             Action::Emptied { .. } | Action::Forgotten { .. } | Action::Evict { .. } => {}
         }

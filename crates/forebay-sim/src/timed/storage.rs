@@ -12,9 +12,14 @@ use super::outcome::DeviceFigures;
 use super::setup::{DeviceSetup, Setup};
 use super::striping::Striping;
 
+/// The number of the disk tier's disk.
+pub(super) const TIER: u16 = u16::MAX;
+
 /// All devices.
 pub(super) struct Storage {
     devices: Vec<Device>,
+    /// The disk tier's disk comes after them.
+    tier: Option<Device>,
     /// Reads served, all devices together.
     pub(super) sizes: Sizes,
 }
@@ -53,7 +58,18 @@ impl Storage {
             let names = setup.devices.iter().map(|device| device.description.name.clone());
             names.zip(queues).map(|(name, queue)| Device::new(name, queue)).collect()
         };
-        Ok(Storage { devices, sizes: Sizes::default() })
+        let tier = setup.tier.as_ref().map(|tier| {
+            let queue = tier.device.queue(setup.seed.wrapping_add(devices.len() as u64))?;
+            Ok::<_, Error>(Device::new(format!("tier on {}", tier.device.description.name), queue))
+        });
+        Ok(Storage { devices, tier: tier.transpose()?, sizes: Sizes::default() })
+    }
+
+    fn device(&mut self, number: u16) -> &mut Device {
+        match &mut self.tier {
+            Some(tier) if number == TIER => tier,
+            _ => &mut self.devices[usize::from(number)],
+        }
     }
 
     /// Their costs, for the last level.
@@ -79,14 +95,14 @@ impl Storage {
 
     /// A request comes to a device. Returns when to look at it, if that is news.
     pub(super) fn submit(&mut self, now: Instant, device: u16, id: u64, request: Request) -> Option<Instant> {
-        let device = &mut self.devices[usize::from(device)];
+        let device = self.device(device);
         device.queue.submit(now, id, request);
         device.news()
     }
 
     /// Takes a request back, if the device has not begun with it.
     pub(super) fn cancel(&mut self, now: Instant, device: u16, id: u64) -> bool {
-        self.devices[usize::from(device)].queue.cancel(now, id)
+        self.device(device).queue.cancel(now, id)
     }
 
     /// A handler has exited.
@@ -96,43 +112,50 @@ impl Storage {
 
     /// Whether it is time to look at a device; if not, the entry on the agenda is outdated.
     pub(super) fn is_due(&mut self, now: Instant, device: u16) -> bool {
-        let device = &mut self.devices[usize::from(device)];
+        let device = self.device(device);
         device.look.take_if(|look| *look == now).is_some()
     }
 
     /// The next request that a device has completed by now.
     pub(super) fn completed(&mut self, now: Instant, device: u16) -> Option<u64> {
-        self.devices[usize::from(device)].queue.complete(now)
+        self.device(device).queue.complete(now)
     }
 
     /// When to look at a device again, if that is news.
     pub(super) fn news(&mut self, device: u16) -> Option<Instant> {
-        self.devices[usize::from(device)].news()
+        self.device(device).news()
     }
 
     /// `bytes` were read.
     pub(super) fn count_read(&mut self, device: u16, bytes: u64) {
-        let figures = &mut self.devices[usize::from(device)].figures;
+        let figures = &mut self.device(device).figures;
         figures.bytes += bytes;
         figures.requests += 1;
-        self.sizes.add(bytes);
+        if device != TIER {
+            self.sizes.add(bytes);
+        }
     }
 
     /// `bytes` were written.
     pub(super) fn count_written(&mut self, device: u16, bytes: u64) {
-        self.devices[usize::from(device)].figures.written += bytes;
+        self.device(device).figures.written += bytes;
     }
 
     /// Begins to count anew.
     pub(super) fn clear(&mut self) {
         self.sizes.clear();
-        for Device { figures, .. } in &mut self.devices {
+        for Device { figures, .. } in self.devices.iter_mut().chain(&mut self.tier) {
             (figures.bytes, figures.requests, figures.written) = (0, 0, 0);
         }
     }
 
     pub(super) fn figures(&self) -> Vec<DeviceFigures> {
         self.devices.iter().map(|device| device.figures.clone()).collect()
+    }
+
+    /// Those of the disk tier's disk.
+    pub(super) fn tier_figures(&self) -> Option<&DeviceFigures> {
+        Some(&self.tier.as_ref()?.figures)
     }
 }
 

@@ -8,6 +8,7 @@ use super::outcome::{LevelFigures, Outcome};
 use super::samples::Sample;
 use super::setup::Setup;
 use super::storage::Storage;
+use super::tier::Tiered;
 
 /// Counts since the warm-up.
 #[derive(Default)]
@@ -72,7 +73,14 @@ impl Tally {
         storage.clear();
     }
 
-    pub(super) fn outcome(self, setup: &Setup, now: Instant, levels: &[Level], storage: Storage) -> Outcome {
+    pub(super) fn outcome(
+        self,
+        setup: &Setup,
+        now: Instant,
+        levels: &[Level],
+        storage: Storage,
+        tier: Option<&Tiered>,
+    ) -> Outcome {
         let before = |counters: &[Counters], number: usize| counters.get(number).copied().unwrap_or_default();
         let known = |number: usize| self.known.get(number).copied().unwrap_or_default();
         let figures = |(number, level): (usize, &Level)| LevelFigures {
@@ -89,6 +97,7 @@ impl Tally {
         for ((number, figures), counters) in devices.iter_mut().enumerate().zip(levels[0].device_counters()) {
             figures.counters = difference(counters, before(&self.devices, number));
         }
+        let tier = tier.zip(storage.tier_figures()).map(|(tier, disk)| tier.figures(disk));
         let top = levels_now[0].counters;
         let misses = top.misses + top.joined + top.late;
         let seconds = now.since(self.from) as f64 / 1e9;
@@ -128,6 +137,7 @@ impl Tally {
             tasks: self.tasks,
             levels: levels_now,
             devices,
+            tier,
             samples: self.samples,
         }
     }

@@ -127,7 +127,7 @@ fn at_every_operation() {
 }
 
 /// A tier that has no free segment left, whose process stops at every operation of the next turns:
-/// what is carried over is lost or right.
+/// what is written over is lost or right.
 #[test]
 fn at_every_operation_of_a_full_tier() {
     let (full, known) = (image_folder("forebay-tier-").unwrap(), Known::new("a source"));
@@ -139,8 +139,7 @@ fn at_every_operation_of_a_full_tier() {
         for fault in [Fault::Stops, Fault::Tears] {
             let dir = copied(full.path());
             let disk = Arc::new(Failing::new(at, fault));
-            let figures = read(dir.path(), &known, Arc::clone(&disk) as Arc<dyn Disk>, &["often", "new"]);
-            assert_eq!(figures.carried_bytes, 3 * MIB, "{fault:?} at {at}");
+            read(dir.path(), &known, Arc::clone(&disk) as Arc<dyn Disk>, &["often", "new"]);
             reached |= disk.done.load(Ordering::SeqCst) > at;
             assert_eq!(check(dir.path(), |_| ()).unwrap().damaged, [], "{fault:?} at {at}");
             let found = read(dir.path(), &known, Arc::new(Local), &["often", "new"]);
@@ -151,7 +150,7 @@ fn at_every_operation_of_a_full_tier() {
             break;
         }
     }
-    assert!(hits.len() > 30 && hits.contains(&0) && hits.contains(&(12 * MIB)), "{hits:?}");
+    assert!(hits.len() > 30 && hits.iter().all(|&hits| hits >= 3 * MIB) && hits.contains(&(12 * MIB)), "{hits:?}");
 }
 
 /// Reads files through a tier.

@@ -49,7 +49,7 @@ fn what_is_left_by_a_killed_process_is_right() {
         let report = inspect(dir.path(), |_| ()).unwrap();
         assert_eq!(report.damaged, [], "no table speaks of bytes that were not written");
         // Nothing is written here, as nothing is read twice: so everything that is there is found.
-        let rules = Rules { admit: Admit::Second, evict: Evict::Carry };
+        let rules = Rules { admit: Admit::Second, evict: Evict::Lru };
         let known = known();
         let tiers = Tiers::open(vec![Options { rules, ..eager(dir.path(), 1) }]).unwrap();
         let source = tiered(&known, &tiers);

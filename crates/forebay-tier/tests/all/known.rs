@@ -211,7 +211,7 @@ pub(crate) fn eager(dir: &Path, files: u64) -> Options {
     Options {
         free: Free::Bytes(0),
         writes: Some(u64::MAX),
-        rules: Rules { admit: Admit::All, evict: Evict::Carry },
+        rules: Rules { admit: Admit::All, evict: Evict::Lru },
         ..Options::new(dir, files * FILE_ROOM + BESIDE)
     }
 }

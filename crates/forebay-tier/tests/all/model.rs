@@ -32,7 +32,7 @@ impl Run<'_> {
         let sizes = [3 * MIB + 5, 20 * MIB + draws.below(MIB), BLOCK as u64 * 7, 90 * MIB];
         NAMES.iter().zip(sizes).for_each(|(name, size)| known.put(name, size, 0));
         let admit = if draws.below(3) == 0 { Admit::Second } else { Admit::All };
-        let evict = [Evict::Fifo, Evict::Lru, Evict::Carry][draws.below(3) as usize];
+        let evict = [Evict::Fifo, Evict::Lru][draws.below(2) as usize];
         let options = Options { rules: Rules { admit, evict }, ..eager(dir, 1 + draws.below(2)) };
         let tiers = Tiers::open(vec![options.clone()]).unwrap();
         Run { dir, known, versions: [0; NAMES.len()], options, tiers, draws, told: Vec::new() }

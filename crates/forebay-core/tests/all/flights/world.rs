@@ -258,7 +258,7 @@ impl World {
                 self.digest.take(&[6, file.0.into()]);
                 self.open(file.0);
             }
-            Action::Evict { frame } => self.digest.take(&[7, frame.0.into()]),
+            Action::Evict { frame, .. } => self.digest.take(&[7, frame.0.into()]),
         }
     }
 

@@ -11,6 +11,8 @@ use crate::timed::agenda::What;
 use crate::timed::files::File;
 use crate::timed::labels;
 use crate::timed::level::Want;
+use crate::timed::storage::TIER;
+use crate::timed::tier::{self, Requests};
 
 impl Simulation<'_> {
     /// A level fetches an extent; `label` is the truth about its readers.
@@ -49,10 +51,23 @@ impl Simulation<'_> {
         if level + 1 < self.levels.len() {
             return self.want(level + 1, want);
         }
-        let own = self.stripes.map_or(want.offset, |stripes| stripes.own_byte(want.offset));
-        let start = self.files[want.file.index()].place.at_byte + own;
-        let request = Request::read(start, want.end - want.offset).by(want.handler.0);
-        self.submit(want.device.0, u64::from(io.0), request);
+        let (mut offset, mut end) = (want.offset, want.end);
+        if let Some(tier) = &mut self.tier {
+            let block = u64::from(self.setup.block_bytes);
+            let run = tier::run(want.file.0, (offset / block) as u32, end.div_ceil(block) as u32);
+            let Requests { missing, reads } = tier.fetch(io, run);
+            for request in reads {
+                self.storage.count_read(TIER, request.len);
+                self.submit(TIER, u64::from(io.0), request);
+            }
+            (offset, end) = (u64::from(missing.start) * block, (u64::from(missing.end()) * block).min(end));
+        }
+        if offset < end {
+            let own = self.stripes.map_or(offset, |stripes| stripes.own_byte(offset));
+            let start = self.files[want.file.index()].place.at_byte + own;
+            let request = Request::read(start, end - offset).by(want.handler.0);
+            self.submit(want.device.0, u64::from(io.0), request);
+        }
     }
 
     pub(super) fn submit(&mut self, device: u16, id: u64, request: Request) {
@@ -65,7 +80,8 @@ impl Simulation<'_> {
     /// want it.
     pub(super) fn call_off(&mut self, level: usize, io: IoId) {
         let (now, device) = (self.agenda.now(), self.levels[level].fetch(io).device.0);
-        let taken = self.setup.call_off && level + 1 == self.levels.len();
+        let alone = self.tier.as_ref().is_none_or(|tier| tier.is_missing(io));
+        let taken = self.setup.call_off && level + 1 == self.levels.len() && alone;
         if !taken || !self.storage.cancel(now, device, u64::from(io.0)) {
             return;
         }
@@ -82,11 +98,8 @@ impl Simulation<'_> {
         let last = self.levels.len() - 1;
         while let Some(id) = self.storage.completed(now, device) {
             if id & WRITE == 0 {
-                let io = IoId(id as u32);
-                let want = self.levels[last].fetch(io);
-                self.storage.count_read(device, want.end - want.offset);
-                self.levels[last].arrived(now, io);
-            } else {
+                self.read(last, device, IoId(id as u32));
+            } else if device != TIER {
                 let reader = id as u32;
                 let written = self.parts(reader).filter(|part| part.0 == device).map(|part| part.2).sum();
                 self.storage.count_written(device, written);
@@ -98,6 +111,30 @@ impl Simulation<'_> {
             }
         }
         self.look_again(device);
+    }
+
+    /// A device has read a part of a fetch of the last level.
+    fn read(&mut self, last: usize, device: u16, io: IoId) {
+        let now = self.agenda.now();
+        let &Want { offset, end, .. } = self.levels[last].fetch(io);
+        let Some(tier) = &mut self.tier else {
+            self.storage.count_read(device, end - offset);
+            return self.levels[last].arrived(now, io);
+        };
+        let block = u64::from(self.setup.block_bytes);
+        let over = tier.answered(io);
+        if device != TIER {
+            let missing = tier.missing(io);
+            let missing_end = (u64::from(missing.end()) * block).min(end);
+            self.storage.count_read(device, missing_end - offset.max(u64::from(missing.start) * block));
+            for request in tier.brought(io) {
+                self.storage.count_written(TIER, if request.write { request.len } else { 0 });
+                self.submit(TIER, WRITE, request);
+            }
+        }
+        if over {
+            self.levels[last].arrived(now, io);
+        }
     }
 
     fn look_again(&mut self, device: u16) {
