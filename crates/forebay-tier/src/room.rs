@@ -67,7 +67,10 @@ pub(crate) fn tend(writer: &mut Writer) -> io::Result<()> {
         state.withdraw(number);
         state.withheld.push(number);
         drop(state);
-        store.disk.remove(&store.folder.file(number))?;
+        match store.disk.remove(&store.folder.file(number)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
     }
     let withheld = !store.state.lock().withheld.is_empty();
     if withheld && spare(&store)? >= AGAIN * FILE {

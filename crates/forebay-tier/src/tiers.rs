@@ -121,7 +121,7 @@ impl Owned {
         store.waiting.to_recover(files.len() as u32 * SEGMENTS_A_FILE);
         let owned = Owned { store, threads: Mutex::default() };
         let store = Arc::clone(&owned.store);
-        owned.start("forebay-tier-old", move || recovery::run(&store, files))?;
+        owned.start("forebay-recover", move || recovery::run(&store, files))?;
         let writer = Writer::new(Arc::clone(&owned.store));
         owned.start("forebay-tier", move || writer.run())?;
         Ok(owned)

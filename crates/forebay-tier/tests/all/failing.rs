@@ -12,7 +12,7 @@ use forebay_tier::disk::{Disk, Local, Room};
 use forebay_tier::{Figures, Tiers, check};
 use parking_lot::{Condvar, Mutex};
 
-use crate::damage::files;
+use crate::damage::copied;
 use crate::known::{Known, MIB, check_all, eager, fill, tiered};
 
 /// The fate of an operation that changes the disk.
@@ -161,16 +161,6 @@ fn read(dir: &Path, known: &Known, disk: Arc<dyn Disk>, names: &[&str]) -> Figur
     names.iter().for_each(|name| fill(&source, &tiers, name, 1));
     tiers.close();
     tiers.figures().remove(0)
-}
-
-/// A copy of a tier.
-fn copied(dir: &Path) -> tempfile::TempDir {
-    let copy = image_folder("forebay-tier-").unwrap();
-    std::fs::create_dir_all(copy.path().join("forebay-1/segments")).unwrap();
-    for file in files(dir) {
-        std::fs::copy(&file, copy.path().join(file.strip_prefix(dir).unwrap())).unwrap();
-    }
-    copy
 }
 
 /// A disk whose files cannot be read.

@@ -186,7 +186,7 @@ fn the_rate_of_writes_holds() {
 #[test]
 fn the_index_is_small() {
     let dir = tempfile::tempdir().unwrap();
-    for files in [15, 16, 100, 1600, 3199] {
+    for files in [15, 16, 17, 19, 100, 1600, 3199] {
         let options = Options { rules: Default::default(), ..eager(dir.path(), files) };
         let size = options.size;
         let tiers = Tiers::open(vec![options]).unwrap();
