@@ -242,7 +242,13 @@ impl Tier {
                 None => return,
             }
         };
-        worth.extend(parts(run, self.setup.chunk_blocks).filter(|&part| admission.admits(part, compared)));
+        let chunk_blocks = self.setup.chunk_blocks;
+        // A piece between two that were missing was fetched with them.
+        let there = |part: Run| {
+            let piece = index.find(part.file, part.start / chunk_blocks, part.start);
+            piece.is_some_and(|piece| piece.run.end() >= part.end())
+        };
+        worth.extend(parts(run, chunk_blocks).filter(|&part| !there(part) && admission.admits(part, compared)));
     }
 
     /// Takes room for so many blocks in the open segment. What lay there is no longer here. `None`

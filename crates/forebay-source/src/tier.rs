@@ -33,7 +33,7 @@ pub struct TierFigures {
     pub pieces: u64,
     /// Files of segments.
     pub files: u64,
-    /// Bytes that the files may take.
+    /// Bytes that the files may take: those that were asked for, or all of the file system.
     pub size_bytes: u64,
     /// Bytes that they take.
     pub disk_bytes: u64,

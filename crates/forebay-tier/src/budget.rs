@@ -5,11 +5,18 @@ use std::time::Duration;
 /// The share of the disk's own rate that is written unless told otherwise.
 const SHARE: f64 = 0.2;
 
-/// What the bucket holds at least, bytes: also what may be written before the rate is known.
+/// The least size of the bucket, bytes.
 const LEAST: f64 = (16 << 20) as f64;
 
-/// How long the bucket takes to fill, seconds.
+/// How many bytes may be written before the disk's rate is known.
+const UNKNOWN: f64 = (256 << 20) as f64;
+
+/// How long the bucket takes to fill at a rate that was told, seconds.
 const FILLS: f64 = 2.0;
+
+/// The same at a share of the disk's rate. That spares the disk over hours, so a tier that is new
+/// may fill faster.
+const SHARE_FILLS: f64 = 60.0;
 
 /// Bytes after which older measurements count half.
 const REMEMBERED: f64 = (256 << 20) as f64;
@@ -19,10 +26,10 @@ const REMEMBERED: f64 = (256 << 20) as f64;
 pub(crate) struct Budget {
     /// Bytes per second; `None`: a share of the disk's rate.
     told: Option<u64>,
-    /// What the bucket has; below zero after writes that could not wait.
+    /// The bytes in the bucket; below zero after writes that could not wait.
     tokens: f64,
     last: Duration,
-    /// What was written, bytes, and how long it took, seconds.
+    /// Bytes that were written, and the seconds that this took.
     written: f64,
     took: f64,
 }
@@ -30,7 +37,8 @@ pub(crate) struct Budget {
 impl Budget {
     /// Of so many bytes per second, or of a share of what the disk turns out to do.
     pub(crate) fn new(told: Option<u64>) -> Budget {
-        Budget { told, tokens: LEAST, last: Duration::ZERO, written: 0.0, took: 0.0 }
+        let tokens = if told.is_some() { LEAST } else { UNKNOWN };
+        Budget { told, tokens, last: Duration::ZERO, written: 0.0, took: 0.0 }
     }
 
     /// Bytes per second; `None` while it is unknown.
@@ -43,8 +51,9 @@ impl Budget {
     pub(crate) fn take(&mut self, bytes: usize, now: Duration) -> bool {
         let passed = now.saturating_sub(self.last).as_secs_f64();
         self.last = now.max(self.last);
+        let fills = if self.told.is_some() { FILLS } else { SHARE_FILLS };
         if let Some(rate) = self.rate() {
-            self.tokens = (self.tokens + rate * passed).min(LEAST.max(rate * FILLS));
+            self.tokens = (self.tokens + rate * passed).min(LEAST.max(rate * fills));
         }
         let enough = self.tokens >= bytes as f64;
         if enough {
@@ -97,10 +106,10 @@ mod tests {
     #[test]
     fn a_share_of_the_measured_rate() {
         let mut budget = Budget::new(None);
-        assert!(budget.take(16 * MIB, at(0)) && !budget.take(1, at(1000)));
+        assert!(budget.take(256 * MIB, at(0)) && !budget.take(1, at(1000)));
         budget.measured(500 * MIB, at(1));
         budget.measured(500 * MIB, at(1));
         assert!((budget.rate().unwrap() / MIB as f64 - 100.0).abs() < 0.1);
-        assert!(budget.take(200 * MIB, at(2000)) && !budget.take(MIB, at(2000)));
+        assert!(budget.take(6000 * MIB, at(2000)) && !budget.take(MIB, at(2000)));
     }
 }

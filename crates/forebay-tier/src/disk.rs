@@ -7,9 +7,9 @@ use std::path::Path;
 
 use forebay_source::Segments;
 use rustix::fs::{FallocateFlags, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
-/// What a tier does to files. Offsets and lengths are whole blocks. Reads of pieces for readers are
+/// The operations of a tier on files. Offsets and lengths are whole blocks. Reads of pieces for readers are
 /// no part of it: the process's reader does them ([`forebay_source::io::shared`]).
 pub trait Disk: fmt::Debug + Send + Sync + 'static {
     /// Opens a file that is there.
@@ -48,7 +48,7 @@ impl Disk for Local {
 
     fn create(&self, path: &Path, bytes: u64) -> io::Result<OwnedFd> {
         let file = opened(path, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
-        let allocated = match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes) {
+        let allocated = match retry_on_intr(|| rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes)) {
             // The file system takes room as bytes come.
             Err(Errno::OPNOTSUPP) => rustix::fs::ftruncate(&file, bytes),
             allocated => allocated,
@@ -88,7 +88,7 @@ impl Disk for Local {
     }
 
     fn sync(&self, file: &OwnedFd) -> io::Result<()> {
-        Ok(rustix::fs::fdatasync(file)?)
+        Ok(retry_on_intr(|| rustix::fs::fdatasync(file))?)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

@@ -39,7 +39,7 @@ pub enum Error {
     Refused {
         /// The file or folder.
         path: PathBuf,
-        /// What was tried.
+        /// The operation that was tried.
         doing: &'static str,
         /// The reason.
         reason: io::Error,

@@ -1,4 +1,4 @@
-//! What a tier did, for metrics.
+//! The deeds of a tier in figures, for metrics.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

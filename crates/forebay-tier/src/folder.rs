@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -95,24 +95,33 @@ pub(crate) fn file(dir: &Path, number: u32) -> PathBuf {
 /// Takes the lock of a folder, and writes this process's number into it.
 pub(crate) fn locked(dir: &Path) -> Result<File, Error> {
     let path = root(dir).join("lock");
-    let opened = fs::OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
-    let mut lock = opened.map_err(Error::refused(&path, "open"))?;
-    for _ in 1..TRIES {
-        if try_lock(&lock).is_ok() {
-            break;
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let mut pid = None;
+    for _ in 0..TRIES {
+        let mut lock = options.open(&path).map_err(Error::refused(&path, "open"))?;
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) if is_at(&lock, &path) => {
+                // For messages only.
+                let _ = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
+                return Ok(lock);
+            }
+            // The process that had it removed it, to clear the folder.
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => {
+                pid = pid_in(&mut lock);
+                thread::sleep(BETWEEN);
+            }
+            Err(errno) => return Err(Error::refused(&path, "lock")(errno.into())),
         }
-        thread::sleep(BETWEEN);
     }
-    match try_lock(&lock) {
-        Ok(()) => {}
-        Err(Errno::WOULDBLOCK) => {
-            return Err(Error::InUse { dir: dir.to_path_buf(), pid: pid_in(&mut lock) });
-        }
-        Err(errno) => return Err(Error::refused(&path, "lock")(errno.into())),
-    }
-    // For messages only.
-    let _ = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
-    Ok(lock)
+    Err(Error::InUse { dir: dir.to_path_buf(), pid })
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let identity = |about: fs::Metadata| (about.dev(), about.ino());
+    let (one, other) = (file.metadata().map(identity), fs::metadata(path).map(identity));
+    one.ok().is_some_and(|one| other.ok() == Some(one))
 }
 
 /// The owner of a folder, if it has one: its process, if that is known.
@@ -131,10 +140,6 @@ fn pid_in(lock: &mut File) -> Option<u32> {
     let mut pid = String::new();
     Read::take(lock, 20).read_to_string(&mut pid).ok()?;
     pid.trim().parse().ok()
-}
-
-fn try_lock(lock: &File) -> rustix::io::Result<()> {
-    rustix::fs::flock(lock, FlockOperation::NonBlockingLockExclusive)
 }
 
 /// The id of a folder; `None` if there is none.

@@ -150,7 +150,7 @@ impl Gathering {
             done(all, outcome);
         };
         let fetch = self.part(missing.start, memory, Box::new(whole));
-        // What was hit is told once.
+        // Hits are told once.
         let label = self.label.rest(fetch.offset);
         self.tiered.ask(Fetch { label, ..fetch });
     }

@@ -1,20 +1,21 @@
-//! What is in a folder, whether its bytes are right, and how it is cleared: for a command, without
-//! a tier.
+//! A folder without a tier, for a command: its content, a check of its bytes, and its end.
 
 use std::fs::{self, File};
 use std::io;
+use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use forebay_source::BLOCK;
+use rustix::fs::Advice;
 
 use crate::error::Error;
 use crate::fingerprint::Key;
 use crate::folder::{self, Found, file, found, is_ours, read_id, root};
-use crate::layout::{SEGMENTS_A_FILE, TABLE, byte_at, bytes, segments_of, table_at};
+use crate::layout::{SEGMENT, SEGMENTS_A_FILE, byte_at, bytes, segments_of, table_at};
 use crate::table::{Entry, Table};
 
-/// What is in a folder.
+/// The content of a folder.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Info {
     /// Files of segments.
@@ -35,7 +36,7 @@ pub struct Info {
     pub owner: Option<Option<u32>>,
 }
 
-/// What a check found.
+/// The findings of a check.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// Pieces whose bytes are right.
@@ -72,7 +73,7 @@ pub struct Progress {
     pub bytes: u64,
 }
 
-/// What is in a folder, which may be in use. Reads the tables, not the pieces.
+/// The content of a folder, which may be in use. Reads the tables, not the pieces.
 pub fn info(dir: &Path) -> Result<Info, Error> {
     let files = listed(dir)?;
     let key = key(dir)?;
@@ -141,7 +142,7 @@ pub fn clear(dir: &Path) -> Result<(), Error> {
             _ => {}
         }
     }
-    // What is not ours stays, and with it the folders.
+    // Files that are not ours stay, and with them the folders.
     let _ = fs::remove_dir(folder::segments(dir)).and_then(|()| fs::remove_dir(root(dir)));
     drop(lock);
     Ok(())
@@ -172,9 +173,16 @@ fn taken(dir: &Path) -> u64 {
 
 /// The table of a segment; `None` if it is damaged. One without pieces stands for none.
 fn table_of(file: &File, key: &Key, segment: u32) -> io::Result<Option<Table>> {
-    let mut encoded = vec![0; TABLE as usize];
-    let read = file.read_at(&mut encoded, table_at(segment))?;
-    encoded.truncate(read);
+    let read = |len: usize| {
+        let mut encoded = vec![0; len];
+        let read = file.read_at(&mut encoded, table_at(segment))?;
+        encoded.truncate(read);
+        io::Result::Ok(encoded)
+    };
+    let mut encoded = read(BLOCK)?;
+    if let Some(len) = Table::length(&encoded).filter(|&len| len > BLOCK) {
+        encoded = read(len)?;
+    }
     if encoded.iter().all(|&byte| byte == 0) {
         return Ok(Some(Table::default()));
     }
@@ -192,6 +200,8 @@ struct Checked<'a> {
 impl Checked<'_> {
     /// Returns how many bytes were read.
     fn check(&self, report: &mut Report) -> u64 {
+        // The disk is asked, and not the page cache, which has better uses.
+        let _ = rustix::fs::fadvise(self.file, table_at(self.segment), NonZeroU64::new(SEGMENT), Advice::DontNeed);
         let Ok(Some(table)) = self.table() else {
             report.lost_segments += 1;
             return BLOCK as u64;

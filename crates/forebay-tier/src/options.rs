@@ -1,4 +1,4 @@
-//! What a folder is used for.
+//! The use of a folder.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,14 @@ use crate::layout::{BESIDE, FILE_ROOM};
 pub struct Options {
     /// The folder. It is made if only its last name does not exist.
     pub dir: PathBuf,
-    /// The most bytes that all files of the tier take, at any moment. At least [`Options::LEAST`].
+    /// The most bytes that all files of the tier take, at any moment. At least [`Options::LEAST`];
+    /// more than the file system has are no more than that.
     pub size: u64,
-    /// What stays free in the file system.
+    /// The room that stays free in the file system.
     pub free: Free,
     /// Bytes written per second; `None`: a fifth of what the disk turns out to write.
     pub writes: Option<u64>,
-    /// What is written, and what is given up.
+    /// Which blocks are written, and which segment is given up.
     pub rules: Rules,
 }
 
@@ -31,7 +32,7 @@ impl Options {
     }
 }
 
-/// What stays free in a file system.
+/// The room that stays free in a file system.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Free {
     /// So many bytes.

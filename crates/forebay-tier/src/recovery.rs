@@ -1,4 +1,4 @@
-//! What a folder has from before: its tables are read while the tier is in use already.
+//! The content of a folder from before: its tables are read while the tier is in use already.
 //!
 //! Until a segment has been looked at, its blocks are misses and it is not written.
 

@@ -50,14 +50,14 @@ fn spare(store: &Store) -> io::Result<u64> {
     Ok(room.free.saturating_sub(store.options.free.of(room.bytes)))
 }
 
-/// Removes files until as much is free as shall be; makes them possible again if there is room.
+/// Removes as many files as there is too little room for; makes them possible again if there is
+/// room. File systems may give room back later than a file is gone, so it is not looked at again
+/// before the next time.
 pub(crate) fn tend(writer: &mut Writer) -> io::Result<()> {
     let store = Arc::clone(&writer.store);
-    loop {
-        let room = store.disk.room(&store.folder.segments())?;
-        if room.free >= store.options.free.of(room.bytes) {
-            break;
-        }
+    let room = store.disk.room(&store.folder.segments())?;
+    let lacking = store.options.free.of(room.bytes).saturating_sub(room.free);
+    for _ in 0..lacking.div_ceil(FILE) {
         let open = writer.open.as_ref().map(|open| file_of(open.segment));
         let Some(number) = store.state.lock().oldest(open) else { break };
         if Some(number) == open {
@@ -67,7 +67,10 @@ pub(crate) fn tend(writer: &mut Writer) -> io::Result<()> {
         state.withdraw(number);
         state.withheld.push(number);
         drop(state);
-        store.disk.remove(&store.folder.file(number))?;
+        match store.disk.remove(&store.folder.file(number)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
     }
     let withheld = !store.state.lock().withheld.is_empty();
     if withheld && spare(&store)? >= AGAIN * FILE {

@@ -45,7 +45,7 @@ impl fmt::Debug for Reading {
     }
 }
 
-/// What the lock protects.
+/// The state under the lock.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) tier: Tier,
@@ -202,7 +202,7 @@ pub(crate) fn policy(options: &Options) -> Tier {
         pieces,
         rules: options.rules,
     };
-    // What is there without any piece, and what a piece takes: an entry of 32 bytes, and four to
+    // Memory beside that of pieces. Each piece takes an entry of 32 bytes, and four to
     // eight in a table whose length is a power of two.
     let beside = State::new(Tier::new(setup(1))).footprint() as u64;
     let rest = (u64::from(files) * FILE / INDEX_SHARE).saturating_sub(beside);

@@ -34,7 +34,7 @@ struct Owned {
 }
 
 impl Tiers {
-    /// Opens the tiers in these folders, and makes those that are not there. What they have from
+    /// Opens the tiers in these folders, and makes those that are not there. Their content from
     /// before is found out later. Fails if a folder is in use, cannot be written, or is too small.
     pub fn open(folders: Vec<Options>) -> Result<Arc<Tiers>, Error> {
         Tiers::on(folders, Arc::new(Local))
@@ -50,7 +50,7 @@ impl Tiers {
         Ok(Arc::new(tiers))
     }
 
-    /// What each of them did, in the order of their folders.
+    /// The figures of each, in the order of their folders.
     pub fn figures(&self) -> Vec<Figures> {
         self.folders.iter().map(|owned| owned.store.figures()).collect()
     }
@@ -100,15 +100,18 @@ impl Drop for Tiers {
 }
 
 impl Owned {
-    fn open(options: Options, disk: Arc<dyn Disk>) -> Result<Owned, Error> {
+    fn open(mut options: Options, disk: Arc<dyn Disk>) -> Result<Owned, Error> {
         if options.size < Options::LEAST {
             return Err(Error::TooSmall { dir: options.dir, size: options.size });
         }
         let folder = Folder::open(&options.dir)?;
         let reader = io::shared().map_err(Error::Start)?;
         let mut files = found(&options.dir).map_err(Error::refused(&folder.segments(), "list"))?;
+        // The index has room for what the file system can hold, whatever was asked for.
+        let room = disk.room(&folder.segments()).map_err(Error::refused(&options.dir, "look at the free space"))?;
+        options.size = options.size.min(room.bytes).max(Options::LEAST);
         let most = files_in(options.size);
-        // Whatever is too much, or no longer as long as it was, goes before anything is added.
+        // Files that are too many, or not as long as they were, go before anything is added.
         for unfit in files.extract_if(.., |found| found.number >= most || found.size != FILE) {
             let path = folder.file(unfit.number);
             if !is_ours(&path) {
@@ -124,7 +127,7 @@ impl Owned {
         store.waiting.to_recover(files.len() as u32 * SEGMENTS_A_FILE);
         let owned = Owned { store, threads: Mutex::default() };
         let store = Arc::clone(&owned.store);
-        owned.start("forebay-tier-old", move || recovery::run(&store, files))?;
+        owned.start("forebay-recover", move || recovery::run(&store, files))?;
         let writer = Writer::new(Arc::clone(&owned.store));
         owned.start("forebay-tier", move || writer.run())?;
         Ok(owned)

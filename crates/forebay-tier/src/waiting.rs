@@ -54,7 +54,7 @@ struct Queue {
     recovered: (u32, u32),
 }
 
-/// What the writer is told, and what it does.
+/// The writer's orders, and whether it follows them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Orders {
     /// It is at work.

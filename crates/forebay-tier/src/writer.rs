@@ -69,12 +69,12 @@ impl Writer {
             outcome?;
         }
         self.flush()?;
-        let due = |open: &Open| open.unsaved.is_some_and(|since| stop || since.elapsed() >= SAVED);
-        if self.open.as_ref().is_some_and(due) {
-            let number = self.store.state.lock().next_number();
-            self.save(number)?;
-        }
-        Ok(())
+        let due = |open: &&Open| stop || open.unsaved.is_some_and(|since| since.elapsed() >= SAVED);
+        let Some(open) = self.open.as_ref().filter(due) else { return Ok(()) };
+        // Pieces from before may be written over while the table is on the disk.
+        let entries = if stop { None } else { Some(open.entries.clone()) };
+        let number = self.store.state.lock().next_number();
+        self.save(number, entries)
     }
 
     /// A write failed: there are no more.
@@ -142,7 +142,7 @@ impl Writer {
         loop {
             let Some(Turn { sealed, opened }) = self.turned() else { return Ok(false) };
             if let Some(sealed) = sealed {
-                self.save(sealed.number)?;
+                self.save(sealed.number, None)?;
             }
             self.open = None;
             let Some(file) = room::file(&self.store, file_of(opened))? else { continue };
@@ -166,14 +166,15 @@ impl Writer {
         Some(turn)
     }
 
-    /// Writes the table of the open segment, behind its data.
-    fn save(&mut self, number: u64) -> io::Result<()> {
+    /// Writes the table of the open segment, behind its data: of these pieces, or of all.
+    fn save(&mut self, number: u64, entries: Option<Vec<Entry>>) -> io::Result<()> {
         let Some(open) = self.open.as_mut() else { return Ok(()) };
         let began = Instant::now();
         self.store.disk.sync(&open.file)?;
         self.store.waiting.measured(0, began.elapsed());
         open.unsaved = None;
-        let table = Table { number, entries: open.pieces(&self.store.state.lock().tier) };
+        let entries = entries.unwrap_or_else(|| open.all(&self.store.state.lock().tier));
+        let table = Table { number, entries };
         let (file, segment) = (Arc::clone(&open.file), open.segment);
         self.write_table(&file, segment, &table)
     }

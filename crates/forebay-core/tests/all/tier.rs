@@ -195,6 +195,18 @@ fn what_was_fetched_ahead_and_given_up_unread_is_no_first_use() {
 }
 
 /// More pieces than the index may have: the oldest segment goes, though others are free.
+/// A fetch goes over pieces that the tier has, since it asks the source once.
+#[test]
+fn a_piece_that_is_there_is_not_written_again() {
+    let mut tier = Tier::new(setup(Admit::All));
+    assert_eq!(fetch(&mut tier, run(1, CHUNK, CHUNK)), (0, CHUNK));
+    assert_eq!(fetch(&mut tier, run(1, 0, 3 * CHUNK)), (0, 2 * CHUNK));
+    assert_eq!(fetch(&mut tier, run(1, 0, 3 * CHUNK)), (3 * CHUNK, 0));
+    // A run of which only a part is there is written.
+    assert_eq!(fetch(&mut tier, run(2, 1, 2)), (0, 2));
+    assert_eq!(fetch(&mut tier, run(2, 0, CHUNK)), (0, CHUNK));
+}
+
 #[test]
 fn the_index_is_bounded() {
     let pieces = 2 * SEGMENT;

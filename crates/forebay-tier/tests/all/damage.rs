@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use forebay_testkit::loop_disk::image_folder;
 use forebay_tier::layout::{FILE, SEGMENT};
 
 use crate::known::mix;
@@ -36,6 +37,16 @@ pub(crate) fn files(dir: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
     files.sort();
     files
+}
+
+/// A copy of a tier.
+pub(crate) fn copied(dir: &Path) -> tempfile::TempDir {
+    let copy = image_folder("forebay-tier-").unwrap();
+    fs::create_dir_all(copy.path().join("forebay-1/segments")).unwrap();
+    for file in files(dir) {
+        fs::copy(&file, copy.path().join(file.strip_prefix(dir).unwrap())).unwrap();
+    }
+    copy
 }
 
 /// Inverts so many bits anywhere in a file, half of them where the tables are.

@@ -12,10 +12,10 @@ use forebay_tier::disk::{Disk, Local, Room};
 use forebay_tier::{Figures, Tiers, check};
 use parking_lot::{Condvar, Mutex};
 
-use crate::damage::files;
+use crate::damage::copied;
 use crate::known::{Known, MIB, check_all, eager, fill, tiered};
 
-/// What happens at an operation that changes the disk.
+/// The fate of an operation that changes the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
     /// It fails once, with this error.
@@ -163,16 +163,6 @@ fn read(dir: &Path, known: &Known, disk: Arc<dyn Disk>, names: &[&str]) -> Figur
     tiers.figures().remove(0)
 }
 
-/// A copy of a tier.
-fn copied(dir: &Path) -> tempfile::TempDir {
-    let copy = image_folder("forebay-tier-").unwrap();
-    std::fs::create_dir_all(copy.path().join("forebay-1/segments")).unwrap();
-    for file in files(dir) {
-        std::fs::copy(&file, copy.path().join(file.strip_prefix(dir).unwrap())).unwrap();
-    }
-    copy
-}
-
 /// A disk whose files cannot be read.
 #[derive(Debug)]
 struct Unreadable;
@@ -263,8 +253,8 @@ impl Disk for Slow {
         Local.remove(path)
     }
 
-    fn room(&self, folder: &Path) -> io::Result<Room> {
-        Local.room(folder)
+    fn room(&self, _folder: &Path) -> io::Result<Room> {
+        Ok(Room { bytes: 1 << 40, free: 1 << 40 })
     }
 }
 
@@ -286,7 +276,10 @@ fn opening_waits_for_no_segment() {
     let source = tiered(&known, &tiers);
     check_all(&source, "a", 1);
     let figures = &tiers.figures()[0];
-    assert_eq!((disk.opened.load(Ordering::SeqCst), figures.recovered), (0, (0, FILES as u32 * 8)));
+    assert_eq!(
+        (disk.opened.load(Ordering::SeqCst), figures.recovered_segments, figures.segments_before),
+        (0, 0, FILES as u32 * 8)
+    );
     assert_eq!(known.asked(), 5 * MIB + 7);
     *disk.opens.lock() = true;
     disk.changed.notify_all();

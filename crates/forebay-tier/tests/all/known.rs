@@ -30,7 +30,7 @@ struct Shared {
     asks: Mutex<Vec<Ask>>,
 }
 
-/// What an object was told.
+/// A call of an object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Ask {
     Fetch { id: FetchId, offset: u64, len: usize, urgent: bool, label: Label },
@@ -59,7 +59,7 @@ impl Known {
         self.0.asked.swap(0, Ordering::SeqCst)
     }
 
-    /// What objects were told since the last call.
+    /// The calls of objects since this was asked last.
     pub(crate) fn asks(&self) -> Vec<Ask> {
         std::mem::take(&mut self.0.asks.lock())
     }
@@ -165,7 +165,7 @@ pub(crate) fn read(object: &dyn Object, block: u64, blocks: u64) -> Result<Vec<u
     let offset = block * BLOCK as u64;
     let len = (blocks * BLOCK as u64).min(object.version().size.saturating_sub(offset)) as usize;
     let mut buffer = Segments::own(len);
-    // What was there before is no answer.
+    // Bytes from before are no answer.
     buffer.bytes_mut().for_each(|part| part.fill(0xA5));
     let (send, receive) = sync_channel(1);
     let done = move |buffer: Segments, outcome: Result<()>| {

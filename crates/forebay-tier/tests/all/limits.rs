@@ -1,4 +1,4 @@
-//! What a tier takes of a disk, and disks that are full, read-only or gone.
+//! The room that a tier takes on a disk, and disks that are full, read-only or gone.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -186,7 +186,7 @@ fn the_rate_of_writes_holds() {
 #[test]
 fn the_index_is_small() {
     let dir = tempfile::tempdir().unwrap();
-    for files in [15, 16, 100, 1600, 3199] {
+    for files in [15, 16, 17, 19, 100, 1600, 3199] {
         let options = Options { rules: Default::default(), ..eager(dir.path(), files) };
         let size = options.size;
         let tiers = Tiers::open(vec![options]).unwrap();
@@ -194,4 +194,8 @@ fn the_index_is_small() {
     }
     assert_eq!(eager(dir.path(), 3).size - eager(dir.path(), 2).size, FILE_ROOM);
     assert!(!segments(dir.path(), 0).exists(), "files are made when they are needed");
+    // As large as numbers are: no larger than the disk.
+    let tiers = Tiers::open(vec![Options::new(dir.path(), u64::MAX)]).unwrap();
+    let told = rustix::fs::statvfs(dir.path()).unwrap();
+    assert_eq!(tiers.figures()[0].size_bytes, told.f_blocks * told.f_frsize);
 }

@@ -1,11 +1,13 @@
-//! What was read comes from the disk, now and after the tier was opened again.
+//! Blocks that were read come from the disk, now and after the tier was opened again.
 
 use std::path::Path;
 
 use forebay_source::{BLOCK, Fetch, FetchId, Label, Result, Segments, Source};
+use forebay_testkit::loop_disk::image_folder;
 use forebay_tier::{Tiers, check as inspect, info};
 
-use crate::known::{Ask, Known, MIB, bytes, check, check_all, eager, tiered};
+use crate::damage::copied;
+use crate::known::{Ask, Known, MIB, bytes, check, check_all, eager, fill, tiered};
 
 #[test]
 fn what_was_read_comes_from_the_disk() {
@@ -37,10 +39,10 @@ fn what_was_read_comes_from_the_disk() {
     let figures = &tiers.figures()[0];
     assert_eq!(known.asked(), 0, "{figures:?}");
     assert_eq!((figures.hit_bytes.div_ceil(MIB), figures.miss_bytes, figures.damaged), (9, 0, 0));
-    assert_eq!(figures.recovered, (8, 8));
+    assert_eq!((figures.recovered_segments, figures.segments_before), (8, 8));
 }
 
-/// What only the source has is asked of it at once, by the name of the fetch and with its label; a
+/// The source is asked at once for what only it has, by the name of the fetch and with its label. A
 /// fetch is called off at the source.
 #[test]
 fn the_source_hears_what_the_fetch_says() {
@@ -72,15 +74,29 @@ fn the_source_hears_what_the_fetch_says() {
 /// The tables of a segment that is not full yet are on the disk some seconds after its pieces.
 #[test]
 fn what_was_written_is_saved_soon() {
-    let dir = tempfile::tempdir().unwrap();
-    let known = Known::new("s3://bucket");
-    known.put("a", MIB, 1);
+    let (dir, known) = (image_folder("forebay-tier-").unwrap(), Known::new("s3://bucket"));
+    [("old", 63), ("a", 1), ("b", 1)].iter().for_each(|&(name, size)| known.put(name, size * MIB, 1));
     let tiers = Tiers::open(vec![eager(dir.path(), 1)]).unwrap();
-    check_all(&tiered(&known, &tiers), "a", 1);
-    while info(dir.path()).unwrap().pieces < 16 {
+    fill(&tiered(&known, &tiers), &tiers, "old", 1);
+    tiers.close();
+    let tiers = Tiers::open(vec![eager(dir.path(), 1)]).unwrap();
+    tiers.settle();
+    let source = tiered(&known, &tiers);
+    fill(&source, &tiers, "a", 1);
+    // All segments but the one that was given up, and the 16 new pieces in that.
+    while info(dir.path()).unwrap().pieces < 63 * 16 - 127 + 16 {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    assert_eq!(inspect(dir.path(), |_| ()).unwrap().right_bytes, MIB);
+    assert_eq!(inspect(dir.path(), |_| ()).unwrap().damaged, []);
+    // A process that ends here leaves a table of the segment to which it wrote later.
+    fill(&source, &tiers, "b", 1);
+    let left = inspect(copied(dir.path()).path(), |_| ()).unwrap();
+    assert_eq!(left.damaged, [], "no table speaks of bytes that were written over");
+    assert!(left.right >= 63 * 16 - 127 + 16, "{left:?}");
+    // One that ends in peace leaves all that is there.
+    tiers.close();
+    let left = inspect(dir.path(), |_| ()).unwrap();
+    assert_eq!((left.right, left.damaged), (63 * 16, vec![]), "two times 16 pieces in place of as many");
 }
 
 /// Another version, source or folder has other bytes.

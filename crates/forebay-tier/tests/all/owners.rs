@@ -84,7 +84,7 @@ fn an_id_that_is_damaged_begins_anew() {
     let known = known();
     let tiers = Tiers::open(vec![eager(dir.path(), 1)]).unwrap();
     tiers.settle();
-    assert_eq!(tiers.figures()[0].recovered, (0, 0));
+    assert_eq!(tiers.figures()[0].segments_before, 0);
     check_all(&tiered(&known, &tiers), "a", 1);
     assert_eq!(known.asked(), 9 * MIB);
     tiers.close();
