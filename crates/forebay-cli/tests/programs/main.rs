@@ -24,6 +24,7 @@ mod servers;
 mod several;
 mod start;
 mod striped;
+mod tier;
 mod told;
 mod tools;
 mod top;
