@@ -9,8 +9,8 @@ use forebay_source::Segments;
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 
-/// The operations of a tier on files. Offsets and lengths are whole blocks. Reads of pieces for readers are
-/// no part of it: the process's reader does them ([`forebay_source::io::shared`]).
+/// The operations of a tier on files. Offsets and lengths are whole blocks. The process's reader
+/// reads for fetches, past this ([`forebay_source::io::shared`]).
 pub trait Disk: fmt::Debug + Send + Sync + 'static {
     /// Opens a file that is there.
     fn open(&self, path: &Path) -> io::Result<OwnedFd>;

@@ -19,7 +19,8 @@
 //!   while the file system has less room than shall stay free.
 //! - *Never a wait.* A tier is open before anything of it was read. Pieces wait for the writer in
 //!   bounded memory, and are dropped beyond that.
-//! - A crash loses the pieces of the last seconds, whose segment's table was not written.
+//! - A crash loses the pieces of the last seconds, whose segment's table was not written, and the
+//!   older pieces of the one segment that was being written over.
 //! - One process has a folder at a time. Only files with our names are removed.
 //!
 //! No decision looks at a wall clock. Files are recovered in the order of their times, on which

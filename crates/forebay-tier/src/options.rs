@@ -11,8 +11,8 @@ use crate::layout::{BESIDE, FILE_ROOM};
 pub struct Options {
     /// The folder. It is made if only its last name does not exist.
     pub dir: PathBuf,
-    /// The most bytes that all files of the tier take, at any moment. At least [`Options::LEAST`];
-    /// more than the file system has are no more than that.
+    /// The most bytes that all files of the tier take, at any moment. At least [`Options::LEAST`].
+    /// If the file system has fewer bytes, these are the most.
     pub size: u64,
     /// The room that stays free in the file system.
     pub free: Free,

@@ -32,8 +32,8 @@ impl Open {
         Open { segment, file, entries: Vec::new(), before, unsaved: None }
     }
 
-    /// The pieces in it once nothing more is written to it: also those from before that `tier` still
-    /// has.
+    /// The pieces in it once nothing more is written to it: also those from before that `tier`
+    /// still has.
     pub(crate) fn all(&mut self, tier: &Tier) -> Vec<Entry> {
         self.before.retain(|entry| tier.has(&entry.piece(self.segment)));
         self.entries.iter().chain(&self.before).copied().collect()

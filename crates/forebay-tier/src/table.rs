@@ -187,7 +187,8 @@ mod tests {
     }
 
     proptest! {
-        /// A table that is accepted is written again byte for byte, also where the checksum is right.
+        /// A table that is accepted is written again byte for byte, also where the checksum is
+        /// right.
         #[test]
         fn what_is_accepted_is_written_again(
             table in tables(), at: prop::sample::Index, byte: u8, rest in prop::collection::vec(any::<u8>(), 0..60),
