@@ -50,7 +50,7 @@ impl Scene {
         )
     }
 
-    /// Reads everything, and compares it. Returns the requests for bytes that this took.
+    /// Reads everything, and compares it. Returns the bytes that the store sent for it.
     fn read(&self, mount: &Mount, changed: Option<u64>) -> u64 {
         let before = self.proxy.counts();
         for number in 0..FILES {
@@ -58,7 +58,7 @@ impl Scene {
             let read = fs::read(mount.path().join(name(number))).expect("readable");
             assert!(read == content(of, SIZE), "{number} has other bytes");
         }
-        self.proxy.counts().since(&before).gets
+        self.proxy.counts().since(&before).bytes
     }
 
     /// Waits until the tables on disk name so many bytes.
@@ -110,7 +110,7 @@ fn what_was_read_twice_is_there_after_a_kill_and_a_restart() {
         tier(&mount, "recovered_segments") == tier(&mount, "segments_before")
     });
     let warm = scene.read(&mount, None);
-    assert!(warm * 2 < cold, "{warm} requests after the restart, {cold} before");
+    assert!(warm * 2 < cold, "{warm} bytes after the restart, {cold} before");
     assert!(tier(&mount, "hit_bytes") >= MOST / 2);
 
     scene.server.put(&name(7), &content(1007, SIZE)).expect("stored");
@@ -122,12 +122,11 @@ fn what_was_read_twice_is_there_after_a_kill_and_a_restart() {
     let busy = cache(&["clear", text(&dir)]);
     assert!(busy.status.code() == Some(2) && said(&busy).contains("in use"), "{}", said(&busy));
     let second = forebay(&["mount", "/etc", text(mount.path()), "--disk", text(&dir)]).output().expect("it starts");
-    assert!(second.status.code() == Some(2) && said(&second).contains("lies in the mount point") == false);
-    assert!(said(&second).contains("in use"), "{}", said(&second));
+    assert!(second.status.code() == Some(2) && said(&second).contains("in use"), "{}", said(&second));
     assert_eq!(mount.end(Signal::TERM).code(), Some(0));
     let cleared = cache(&["clear", text(&dir)]);
     assert!(cleared.status.success(), "{}", said(&cleared));
-    assert_eq!(json(&cache(&["info", "--json", text(&dir)]))["pieces"], 0);
+    assert!(said(&cache(&["info", text(&dir)])).contains("no disk tier"), "nothing is left");
 }
 
 /// Bits that change on the disk are found at each read, by the mount and by the command.
@@ -135,7 +134,7 @@ fn what_was_read_twice_is_there_after_a_kill_and_a_restart() {
 fn a_disk_that_changes_its_bytes_gives_none_of_them_to_a_reader() {
     let scene = Scene::new(&need!("versitygw"));
     let mount = scene.mount();
-    (0..3).for_each(|_| drop(scene.read(&mount, None)));
+    let _: Vec<u64> = (0..3).map(|_| scene.read(&mount, None)).collect();
     scene.saved(MOST);
     assert_eq!(mount.end(Signal::TERM).code(), Some(0));
     drop(mount);
@@ -173,7 +172,7 @@ fn folders_that_cannot_be_a_tier_are_refused() {
     let inside = point.join("tier");
     refused(&["--disk", text(&inside)], "lies in the mount point");
     let tier = folder.path().join("tier");
-    refused(&["--disk", text(&tier), "--disk-size", "1MiB"], "at least");
+    refused(&["--disk", text(&tier), "--disk-size", "1MiB"], "too small");
     refused(&["--disk", text(&tier), "--disk-size", "120%"], "a share is 0% to 100%");
     refused(&["--disk", text(&folder.path().join("file")), "--disk-size", "100MiB"], "file");
     refused(&["--disk", text(&folder.path().join("no/where")), "--disk-size", "100MiB"], "no/where");

@@ -2,12 +2,12 @@
 //!
 //! A cell has 12 bits of a piece's hash and a count up to 15. A bucket has eight cells, the newest
 //! first. A piece that was not fetched before is taken for another one in one of 512 cases, however
-//! many pieces there are: a scan only drives out older ones. In a sketch (Cormode and Muthukrishnan,
-//! 2005) a scan of small files fills all counters, and every piece of it seems to come a second
-//! time.
+//! many pieces there are: a scan only drives out older ones. In a sketch (Cormode and
+//! Muthukrishnan, 2005) a scan of small files fills all counters, and every piece of it seems to
+//! come a second time.
 //!
-//! Counts age as TinyLFU's do (Einziger, Friedman and Manes, 2017, §3.3): they are halved once in so
-//! many fetches, here bucket by bucket.
+//! Counts age as TinyLFU's do (Einziger, Friedman and Manes, 2017, §3.3): they are halved once in
+//! so many fetches, here bucket by bucket.
 
 use alloc::vec;
 use alloc::vec::Vec;
