@@ -18,7 +18,8 @@ const TOKEN: &str = "FOREBAY_TOKEN";
 
 /// Adds the clients' token and encryption to options of a server at `address`.
 pub(crate) fn at(address: SocketAddr, clients: &Clients, options: Options) -> Result<Options, Failure> {
-    let options = Options { token: token(clients)?, tls: tls(clients)?, ..options };
+    let (token, tls, names) = (token(clients)?, tls(clients)?, clients.host_names.clone());
+    let options = Options { token, tls, names, ..options };
     if options.token.is_some() && options.tls.is_none() && !address.ip().is_loopback() {
         log::warn!("the token and all bytes pass in the clear: --tls-cert and --tls-key encrypt them");
     }

@@ -98,7 +98,7 @@ fn it_says_where_it_listens_and_ends_in_peace() {
 }
 
 #[test]
-fn a_token_comes_from_a_file_or_the_environment() {
+fn names_and_a_token_come_with_the_command() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "bytes").unwrap();
     let token = folder.path().join("token");
@@ -111,6 +111,9 @@ fn a_token_comes_from_a_file_or_the_environment() {
         serving
     };
     let path = folder.path().to_str().unwrap();
+    let named = Serving::start(forebay(&["serve", path, "--host-name", "a.example,data.example"]));
+    let status = |name| named.get("file", &["--output", "/dev/null", "--write-out", "%{http_code}", "--header", name]);
+    assert_eq!((status("Host: data.example"), status("Host: other.example")), (b"200".to_vec(), b"421".to_vec()));
     let serving = of(forebay(&["serve", path, "--token-file", token.to_str().unwrap()]));
     let mut command = forebay(&["serve", path]);
     command.env("FOREBAY_TOKEN", "0123456789abcdef");
@@ -202,6 +205,7 @@ fn what_makes_no_sense_is_refused_in_a_line() {
         (vec!["serve", path, "--listen", "0.0.0.0:0"], "token"),
         (vec!["serve", path, "--listen", &busy], "in use"),
         (vec!["serve", path, "--listen", "nowhere"], "--listen"),
+        (vec!["serve", path, "--host-name", "data.example:80"], "no port"),
         (vec!["serve", path, "--token-file", "/no/such/file"], "/no/such/file"),
         (vec!["serve", path, "--token-file", short.to_str().unwrap()], "at least 16"),
         (vec!["serve", path, "--tls-cert", path], "--tls-key"),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
+use forebay_serve::HostName;
 
 /// The clients that an address answers, and encryption.
 #[derive(Clone, Debug, Args)]
@@ -26,6 +27,14 @@ pub(crate) struct Clients {
     /// The certificate's private key, in PEM format
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
+
+    /// A name by which clients without a token may call an address; repeatable
+    ///
+    /// Addresses and localhost need no mention. Another name may be that of a site which leads a
+    /// browser here, so a request that uses it gets 421. With a token any name will do. Example:
+    /// `--host-name data.example`, behind a proxy of that name
+    #[arg(long = "host-name", value_name = "NAME", value_delimiter = ',')]
+    pub(crate) host_names: Vec<HostName>,
 
     /// Let metrics name devices by paths and addresses of sources
     ///
