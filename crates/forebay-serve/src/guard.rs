@@ -52,11 +52,7 @@ impl Names {
     pub(crate) fn admit(&self, head: &Parts) -> Result<(), Refusal> {
         let Names::Own(own) = self else { return Ok(()) };
         let mut called = hosts(head).chain(head.uri.authority().map(|authority| Some(authority.as_str())));
-        if called.all(|host| host.is_some_and(|host| is_own(host, own))) {
-            Ok(())
-        } else {
-            Err(Refusal::misdirected())
-        }
+        if called.all(|host| host.is_some_and(|host| is_own(host, own))) { Ok(()) } else { Err(Refusal::misdirected()) }
     }
 }
 
@@ -106,7 +102,8 @@ mod tests {
     #[test]
     fn names_of_other_sites_are_refused() {
         let given = ["data.example", "Data.Example:7600"];
-        for host in ["localhost", "LocalHost:80", "127.0.0.1:7680", "[::1]:7680", "10.1.2.3", "[::1]"].iter().chain(&given)
+        for host in
+            ["localhost", "LocalHost:80", "127.0.0.1:7680", "[::1]:7680", "10.1.2.3", "[::1]"].iter().chain(&given)
         {
             assert!(admits(Method::GET, "/stats", &[("host", host)]), "{host}");
         }

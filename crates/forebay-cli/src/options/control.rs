@@ -1,4 +1,4 @@
-//! Options of those who listen at an address, and where a mount listens.
+//! Options of those who listen at an address or ask there, and where a mount listens.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -42,6 +42,23 @@ pub(crate) struct Clients {
     /// `--metrics-paths`
     #[arg(long)]
     pub(crate) metrics_paths: bool,
+}
+
+/// Access to an address, for those who ask there.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Access {
+    /// The file with the token that an address wants
+    ///
+    /// Without it the variable FOREBAY_TOKEN may hold the token itself. Example: `--token-file
+    /// /etc/forebay/token`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+
+    /// A file of certificates in PEM that vouch for an address
+    ///
+    /// They are trusted beside the system's own. Example: `--tls-ca ca.pem`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_ca: Option<PathBuf>,
 }
 
 /// Where a mount listens.

@@ -56,8 +56,9 @@ fn who_takes_nothing_is_given_up_and_holds_up_nobody() {
     let bytes = content(1, 64 << 20);
     fs::write(folder.path().join("file"), &bytes).unwrap();
     let server = serve(folder.path(), limited(Limits { stall: Duration::from_secs(2), ..Limits::default() }));
-    let mut stalled: Vec<TcpStream> =
-        (0..8).map(|_| connect(&server, b"GET /file HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")).collect();
+    let mut stalled: Vec<TcpStream> = (0..8)
+        .map(|_| connect(&server, b"GET /file HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
+        .collect();
     // All of them have begun, and none goes on.
     for stream in &mut stalled {
         stream.read_exact(&mut [0; 1000]).unwrap();
