@@ -53,6 +53,7 @@ fn replays() {
 fn instructions() {
     let _valgrind = need!("valgrind");
     assert!(smoke(&["hit"]).contains("instructions"));
+    assert!(smoke(&["scrape"]).contains("ms a scrape"));
     let rows = smoke(&["partitions"]);
     assert!(rows.contains("lazy-clock, a hit by the short cut, 64 devices"), "{rows}");
     assert!(rows.contains("a miss of LANDLORD"), "{rows}");
