@@ -2,9 +2,9 @@
 
 Each load runs in a process of its own under each file system, and file systems take turns. The time
 is that of the load, from the making of the file system on. Bytes are those that the server sent, and
-memory is the growth of the process' peak from before the load. `forebay` measures the store whenever
-it starts, and `forebay profiled` does not: `forebay profile` has measured it before. Run it with the
-environment of the tests:
+memory is the growth of the process' peak from before the load. `forebay` is that of a user who meets
+the store for the first time, so it measures the store as it starts. For `forebay profiled` the store
+was measured by `forebay profile`. Run it with the environment of the tests:
 
     cargo xtask tools && cargo xtask python -k fsspec
     target/tools/python-module/bin/python3 -m pip install -r python/bench/requirements.txt
@@ -13,6 +13,7 @@ environment of the tests:
 
 import argparse
 import asyncio
+import contextlib
 import json
 import multiprocessing
 import os
@@ -78,7 +79,8 @@ class Distance:
                 await client_writes.drain()
             client_writes.close()
 
-        await asyncio.gather(upwards(), downwards(), return_exceptions=True)
+        with contextlib.suppress(ConnectionError):
+            await asyncio.gather(upwards(), downwards())
 
     async def serve(self, says):
         server = await asyncio.start_server(self.connection, "127.0.0.1", 0)
@@ -211,13 +213,11 @@ def one(load, system, endpoint):
     os._exit(0)
 
 
-def homes(folder, server, endpoint):
-    """Folders for users who have measured the store, and who have not."""
-    for name in ["profiled", "other"]:
-        (folder / name).mkdir()
+def measure(home, server, endpoint):
+    """Measures the store for the user of a home."""
     program = Path(sys.executable).parent / "forebay"
     line = [program, "profile", f"s3://{BUCKET}", "--endpoint", endpoint, "--seconds", "3"]
-    subprocess.run(line, check=True, env=environment(folder / "profiled") | server.environment, stdout=sys.stderr)
+    subprocess.run(line, check=True, env=environment(home) | server.environment, stdout=sys.stderr)
 
 
 def environment(home):
@@ -283,11 +283,15 @@ def main():
             fill(server)
             proxy.start()
             endpoint = f"http://127.0.0.1:{hears.recv()}"
-            homes(folder, server, endpoint)
+            (folder / "profiled").mkdir()
+            measure(folder / "profiled", server, endpoint)
             for number in range(options.rounds):
                 for load, system in turns(number):
                     print(f"{number + 1}: {load}, {system}", file=sys.stderr)
-                    home = folder / ("profiled" if system == "forebay profiled" else "other")
+                    if system == "forebay profiled":
+                        home = folder / "profiled"
+                    else:
+                        home = Path(tempfile.mkdtemp(dir=folder))
                     runs.setdefault((load, system), []).append(measured(load, system, endpoint, home, counts))
         finally:
             proxy.terminate()
