@@ -2,8 +2,8 @@
 //! 64 streams on three sources, over one connection to the loopback; and the time of a hit of 4 KiB
 //! while a scraper asks ten times a second, against a hit while none does, in turn.
 //!
-//! Instructions would tell more. But callgrind loses count at a signal that a scrape provokes when it
-//! first asks for the size of a page.
+//! Instructions would tell more. But callgrind loses count at a signal that a scrape provokes when
+//! it first asks for the size of a page.
 
 use std::fs;
 use std::hint::black_box;

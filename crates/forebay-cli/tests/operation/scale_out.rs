@@ -1,5 +1,5 @@
-//! Several `forebay serve` behind a stock proxy that hashes by path, by the very configurations that
-//! the documentation names.
+//! Several `forebay serve` behind a stock proxy that hashes by path, by the very configurations
+//! that the documentation names.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,7 +39,8 @@ impl Level {
     }
 }
 
-/// A configuration of `contrib/`, with the place of a proxy instead of `listens`, and these servers.
+/// A configuration of `contrib/` with these servers. The second text of `listens`, where the proxy
+/// listens, stands for the first.
 fn shipped(name: &str, listens: [&str; 2], levels: &[Level]) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib").join(name);
     let mut text = fs::read_to_string(file).expect("it is there");
