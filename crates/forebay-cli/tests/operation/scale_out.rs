@@ -19,6 +19,8 @@ use crate::{eventually, forebay, line};
 
 const FILES: u64 = 60;
 const SIZE: usize = 700_001;
+/// That read while a server is lost.
+const READERS: usize = 4;
 
 /// A server over the origin, and its address.
 struct Level {
@@ -119,16 +121,19 @@ fn mount(proxy: &Server) -> Served {
 #[test]
 fn nginx_keeps_one_copy_and_a_lost_server_moves_its_third() {
     let program = need!("nginx");
-    one_copy_and_a_third_moves(|levels| nginx(&program, levels));
+    one_copy_and_a_third_moves(0, |levels| nginx(&program, levels));
 }
 
 #[test]
 fn haproxy_keeps_one_copy_and_a_lost_server_moves_its_third() {
     let program = need!("haproxy");
-    one_copy_and_a_third_moves(|levels| haproxy(&program, levels));
+    // Until it counts a server as lost, it picks another one than it does later. Each reader has one
+    // request under way in that moment.
+    one_copy_and_a_third_moves(READERS, |levels| haproxy(&program, levels));
 }
 
-fn one_copy_and_a_third_moves(proxy: impl FnOnce(&[Level]) -> Server) {
+/// At most so many files may be at two servers once one is lost.
+fn one_copy_and_a_third_moves(twice: usize, proxy: impl FnOnce(&[Level]) -> Server) {
     if !mounts::possible() {
         return;
     }
@@ -148,7 +153,7 @@ fn one_copy_and_a_third_moves(proxy: impl FnOnce(&[Level]) -> Server) {
     origin.requests().clear();
     let (over, rounds) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
-        for reader in 0..4 {
+        for reader in 0..READERS {
             let (over, rounds, root) = (&over, &rounds, mounted.point());
             scope.spawn(move || {
                 let _stop = StopOthers(over);
@@ -175,7 +180,9 @@ fn one_copy_and_a_third_moves(proxy: impl FnOnce(&[Level]) -> Server) {
     });
     let moved = sent(&origin);
     assert!((8..=36).contains(&moved.len()), "about a third: {} of {FILES}", moved.len());
-    assert!(moved.values().all(|&bytes| bytes == SIZE), "one copy again: {moved:?}");
+    assert!(moved.values().all(|bytes| (SIZE..=2 * SIZE).contains(bytes)), "{moved:?}");
+    let copies = moved.values().filter(|&&bytes| bytes > SIZE).count();
+    assert!(copies <= twice, "one copy again: {moved:?}");
     assert!(levels.iter().all(|level| level.running.ended().expect("ours").is_none()));
 }
 
