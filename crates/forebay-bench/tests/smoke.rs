@@ -19,6 +19,7 @@ fn in_process() {
     let rows = smoke(&["local-stream", "handlers", "--plot", plot.to_str().unwrap()]);
     assert!(rows.contains("\"against\": \"offline optimum\""), "{rows}");
     assert!(std::fs::read_to_string(plot).unwrap().contains("competitive"));
+    assert!(smoke(&["scrape"]).contains("ms a scrape"));
 }
 
 #[test]
@@ -53,7 +54,6 @@ fn replays() {
 fn instructions() {
     let _valgrind = need!("valgrind");
     assert!(smoke(&["hit"]).contains("instructions"));
-    assert!(smoke(&["scrape"]).contains("ms a scrape"));
     let rows = smoke(&["partitions"]);
     assert!(rows.contains("lazy-clock, a hit by the short cut, 64 devices"), "{rows}");
     assert!(rows.contains("a miss of LANDLORD"), "{rows}");
