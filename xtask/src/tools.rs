@@ -1,9 +1,10 @@
 //! The programs that tests and benchmarks need beside Rust: S3 servers and mounts of them, web
-//! servers, load generators, BLAST, FUSE's mount program, Prometheus, a browser, shells.
+//! servers, load generators, BLAST, FUSE's mount program, Prometheus, a browser, shells, axe.
 //!
 //! A program that cannot be fetched is reported and is no error here: a test that lacks a program
 //! fails in CI and is skipped elsewhere (`forebay_testkit::need!`).
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -14,8 +15,17 @@ use crate::{python, target};
 /// reasons only.
 const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
 
+/// The packages of npm, each with its version and its hash.
+const NODE: [(&str, &str); 2] = [
+    ("package.json", include_str!("../node/package.json")),
+    ("package-lock.json", include_str!("../node/package-lock.json")),
+];
+
+/// The script that looks at pages for people who do not see them, or not well.
+const AXE: &str = "axe.min.js";
+
 /// A program or a server's module of Debian: its name and the package that brings it.
-const DEBIAN: [(&str, &str); 20] = [
+const DEBIAN: [(&str, &str); 22] = [
     ("nginx", "nginx-light"),
     ("ngx_http_dav_ext_module.so", "libnginx-mod-http-dav-ext"),
     ("apache2", "apache2-bin"),
@@ -35,6 +45,8 @@ const DEBIAN: [(&str, &str); 20] = [
     ("prometheus", "prometheus"),
     ("promtool", "prometheus"),
     ("chromium", "chromium"),
+    ("npm", "npm"),
+    ("haproxy", "haproxy"),
     ("tmux", "tmux"),
 ];
 
@@ -44,6 +56,9 @@ pub(crate) fn fetch() -> bool {
     let mut missing: Vec<String> = Vec::new();
     if let Err(reason) = versitygw() {
         missing.push(format!("versitygw ({reason})"));
+    }
+    if let Err(reason) = axe() {
+        missing.push(format!("{AXE} ({reason})"));
     }
     if let Err(reason) = debian() {
         missing.extend(absent().iter().map(|(program, package)| format!("{program} (package {package}: {reason})")));
@@ -74,6 +89,27 @@ fn versitygw() -> Result<(), String> {
     println!("building {VERSITYGW}, a minute or two");
     let built = succeeds(Command::new("go").args(["install", VERSITYGW]).env("GOBIN", folder).stdin(Stdio::null()));
     if built { Ok(()) } else { Err("`go install` failed".into()) }
+}
+
+/// Has axe in `target/tools`, of the very version and hash.
+fn axe() -> Result<(), String> {
+    let (tools, folder) = (target().join("tools"), target().join("tools/node"));
+    let is_it = |(name, text): &(&str, &str)| fs::read_to_string(folder.join(name)).is_ok_and(|there| there == *text);
+    if tools.join(AXE).is_file() && NODE.iter().all(is_it) {
+        return Ok(());
+    }
+    println!("fetching axe");
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    fs::create_dir_all(&folder).map_err(failed)?;
+    for (name, text) in NODE {
+        fs::write(folder.join(name), text).map_err(failed)?;
+    }
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]).current_dir(&folder);
+    if !succeeds(npm.stdin(Stdio::null())) {
+        return Err("`npm ci` failed".into());
+    }
+    fs::copy(folder.join("node_modules/axe-core").join(AXE), tools.join(AXE)).map(drop).map_err(failed)
 }
 
 /// Installs the missing programs of Debian, if this is a Debian and we may.

@@ -28,6 +28,7 @@ mod prefetch_cache;
 mod programs;
 mod replay;
 mod report;
+mod scrape;
 mod serve;
 mod storage_aware;
 mod supply_chain;
@@ -140,6 +141,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("object-stream", object_stream::run),
     ("told", told::run),
     ("serve", serve::run),
+    ("scrape", scrape::run),
     ("peers", |smoke| {
         let Options { quick, only, runs, peer: peers, .. } = Options::parse();
         peers::run(&peers::Wanted { smoke, quick, only, runs, peers })

@@ -19,6 +19,7 @@ fn in_process() {
     let rows = smoke(&["local-stream", "handlers", "--plot", plot.to_str().unwrap()]);
     assert!(rows.contains("\"against\": \"offline optimum\""), "{rows}");
     assert!(std::fs::read_to_string(plot).unwrap().contains("competitive"));
+    assert!(smoke(&["scrape"]).contains("ms a scrape"));
 }
 
 #[test]

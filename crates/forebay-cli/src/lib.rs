@@ -4,6 +4,7 @@
 //! module, calls [`embedded`]: it takes the command's own options, and fails in the command's
 //! words.
 
+mod address;
 mod bars;
 mod command;
 mod config;
@@ -19,6 +20,7 @@ mod output;
 mod period;
 mod preload;
 mod progress;
+mod published;
 mod reading;
 mod reference;
 mod report;

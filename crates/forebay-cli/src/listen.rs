@@ -18,7 +18,8 @@ const TOKEN: &str = "FOREBAY_TOKEN";
 
 /// Adds the clients' token and encryption to options of a server at `address`.
 pub(crate) fn at(address: SocketAddr, clients: &Clients, options: Options) -> Result<Options, Failure> {
-    let options = Options { token: token(clients)?, tls: tls(clients)?, ..options };
+    let (token, tls, names) = (token(clients)?, tls(clients)?, clients.host_names.clone());
+    let options = Options { token, tls, names, ..options };
     if options.token.is_some() && options.tls.is_none() && !address.ip().is_loopback() {
         log::warn!("the token and all bytes pass in the clear: --tls-cert and --tls-key encrypt them");
     }
@@ -26,20 +27,29 @@ pub(crate) fn at(address: SocketAddr, clients: &Clients, options: Options) -> Re
 }
 
 fn token(clients: &Clients) -> Result<Option<Token>, Failure> {
-    let (place, text) = match &clients.token_file {
-        Some(file) => {
-            let text = std::fs::read_to_string(file);
-            let text =
-                text.map_err(|error| Failure::input(format!("cannot read the token {}: {error}", file.display())))?;
-            (file.display().to_string(), text)
-        }
-        None => match std::env::var(TOKEN) {
-            Ok(text) => (TOKEN.to_owned(), text),
-            Err(std::env::VarError::NotPresent) => return Ok(None),
-            Err(error) => return Err(Failure::input(format!("{TOKEN}: {error}"))),
-        },
-    };
+    let Some(Secret { place, text }) = secret(clients.token_file.as_deref())? else { return Ok(None) };
     Token::new(&text).map(Some).map_err(|error| Failure::input(format!("{place}: {error}")))
+}
+
+/// The text of a token, and the place that it comes from.
+pub(crate) struct Secret {
+    place: String,
+    pub(crate) text: String,
+}
+
+/// The token from a file, or else from the variable, if there is one.
+pub(crate) fn secret(file: Option<&Path>) -> Result<Option<Secret>, Failure> {
+    match (file, std::env::var(TOKEN)) {
+        (Some(file), _) => {
+            let place = file.display().to_string();
+            let text = std::fs::read_to_string(file);
+            let text = text.map_err(|error| Failure::input(format!("cannot read the token {place}: {error}")))?;
+            Ok(Some(Secret { place, text }))
+        }
+        (None, Ok(text)) => Ok(Some(Secret { place: TOKEN.to_owned(), text })),
+        (None, Err(std::env::VarError::NotPresent)) => Ok(None),
+        (None, Err(error)) => Err(Failure::input(format!("{TOKEN}: {error}"))),
+    }
 }
 
 fn tls(clients: &Clients) -> Result<Option<Tls>, Failure> {

@@ -40,7 +40,7 @@ pub(crate) use cache::{Cache, CacheCommand, CacheFolder};
 pub(crate) use contexts::{
     Contexts, ContextsClear, ContextsCommand, ContextsExport, ContextsShow, Exported, Kept, Told,
 };
-pub(crate) use control::{Clients, ControlAt};
+pub(crate) use control::{Access, Clients, ControlAt};
 pub(crate) use device::{Device, DeviceCheck, DeviceCommand, DeviceImport, DeviceList, DeviceSchedulers, DeviceShow};
 pub(crate) use disk::Disk;
 pub(crate) use doctor::{Configuration, Doctor};
@@ -127,7 +127,7 @@ pub(crate) enum Command {
     /// The storage is a disk, a folder or an object store. Mounts use the measured profile.
     /// Example: `forebay profile /srv/data`
     Profile(Profile),
-    /// Show the counters of a mount
+    /// Show the counters of a mount or a server
     ///
     /// These are hits, misses, prefetched blocks that were used, late or wasted, and the division
     /// of memory. Example: `forebay stats /mnt/data --watch`
@@ -341,9 +341,15 @@ pub(crate) struct Profile {
 /// `forebay stats`
 #[derive(Debug, Args)]
 pub(crate) struct Stats {
-    /// The folder that the mount is at, or its control socket
+    /// The folder that the mount is at, its control socket, or an address
+    ///
+    /// An address is that of a mount's --control or of `forebay serve`. Example: `/mnt/data` or
+    /// `http://host:7680`
     #[arg(value_name = "MOUNTPOINT")]
     pub(crate) mountpoint: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) access: Access,
 
     /// Print JSON
     #[arg(long)]

@@ -91,7 +91,7 @@ fn what_makes_no_sense_is_refused() {
     refused(&[TASKS], &["--device ibm-10k"]);
     refused(&["nothing.here", "--device", "ibm-10k"], &["nothing.here"]);
     refused(&[folder], &[folder, "is not a forebay mount"]);
-    refused(&[folder, "--device", "ibm-10k"], &["is a folder"]);
+    refused(&[folder, "--device", "ibm-10k"], &["is no trace"]);
     refused(&[TASKS, "--device", "ibm-10k", "--handlers", "1,2"], &["one run is explained, not 2"]);
     refused(&[TASKS, "--device", "ibm-10k", "--at", "soon"], &["soon"]);
     refused(&[TASKS, "--device", "ibm-10k", "--policy", "psychic"], &["psychic"]);

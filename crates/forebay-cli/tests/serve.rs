@@ -6,7 +6,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use forebay_testkit::certificate::Certificate;
 use forebay_testkit::mounts;
+use forebay_testkit::odd_web::{OddWeb, Oddity};
 use forebay_testkit::process::{Running, Signal};
 use forebay_testkit::served::Served;
 use forebay_testkit::trees::{OddTree, content};
@@ -98,7 +100,7 @@ fn it_says_where_it_listens_and_ends_in_peace() {
 }
 
 #[test]
-fn a_token_comes_from_a_file_or_the_environment() {
+fn names_and_a_token_come_with_the_command() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "bytes").unwrap();
     let token = folder.path().join("token");
@@ -111,6 +113,9 @@ fn a_token_comes_from_a_file_or_the_environment() {
         serving
     };
     let path = folder.path().to_str().unwrap();
+    let named = Serving::start(forebay(&["serve", path, "--host-name", "a.example,data.example"]));
+    let status = |name| named.get("file", &["--output", "/dev/null", "--write-out", "%{http_code}", "--header", name]);
+    assert_eq!((status("Host: data.example"), status("Host: other.example")), (b"200".to_vec(), b"421".to_vec()));
     let serving = of(forebay(&["serve", path, "--token-file", token.to_str().unwrap()]));
     let mut command = forebay(&["serve", path]);
     command.env("FOREBAY_TOKEN", "0123456789abcdef");
@@ -119,6 +124,56 @@ fn a_token_comes_from_a_file_or_the_environment() {
         let mounted =
             Served::start(forebay(&["mount", &serving.url, "--source-token-file", token.to_str().unwrap()])).unwrap();
         assert_eq!(fs::read(mounted.point().join("file")).unwrap(), b"bytes");
+    }
+}
+
+/// A server is looked at from elsewhere as a mount is from near.
+#[test]
+fn it_is_watched_by_its_address() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), content(1, 3_000_000)).unwrap();
+    let token = folder.path().join("token");
+    fs::write(&token, "0123456789abcdef\n").unwrap();
+    let (path, token) = (folder.path().to_str().unwrap(), token.to_str().unwrap());
+    let Certificate { certificate, key } = Certificate::make(folder.path()).unwrap();
+    let (certificate, key) = (certificate.to_str().unwrap(), key.to_str().unwrap());
+    let plain = Serving::of(folder.path());
+    let guarded = ["serve", path, "--token-file", token, "--tls-cert", certificate, "--tls-key", key];
+    let guarded = Serving::start(forebay(&guarded));
+    plain.get("file", &[]);
+    let shown = |args: &[&str]| {
+        let output = forebay(args).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).unwrap())
+    };
+    for (command, more) in [("stats", ""), ("explain", ""), ("top", "file")] {
+        let (code, said) = shown(&[command, &plain.url]);
+        assert!(code == Some(0) && said.contains("auto, ") && said.contains(more), "{command}: {said}");
+        let (code, said) = shown(&[command, &guarded.url, "--token-file", token, "--tls-ca", certificate]);
+        assert!(code == Some(0) && said.contains("auto, "), "{command}: {said}");
+        let (code, said) = shown(&[command, &guarded.url, "--tls-ca", certificate]);
+        assert!(code != Some(0) && said.contains("--token-file"), "{command}: {said}");
+        let (code, said) = shown(&[command, &guarded.url, "--token-file", token]);
+        assert!(code != Some(0) && said.contains("certificate"), "{command}: {said}");
+    }
+    let (_, line) = shown(&["top", "--json", "--count", "1", &plain.url]);
+    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&line["policy"], &line["mount"]), (&"auto".into(), &plain.url.as_str().into()));
+    let mut by_variable = forebay(&["stats", "--json", &guarded.url, "--tls-ca", certificate]);
+    let by_variable = by_variable.env("FOREBAY_TOKEN", "0123456789abcdef").output().unwrap();
+    assert!(by_variable.stdout.starts_with(b"{"), "{by_variable:?}");
+
+    let other = OddWeb::start([("stats", "{}")], Oddity::Plain).unwrap();
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (address, expected) in [
+        (other.url(), "it answers 404"),
+        (format!("http://{nobody}/"), "no server of Forebay answers"),
+        ("http://".to_owned(), "give an address"),
+        ("http://me:secret@localhost/".to_owned(), "--token-file"),
+    ] {
+        let (code, said) = shown(&["stats", &address]);
+        assert!(code == Some(2) && said.contains(expected) && said.lines().count() == 1, "{address}: {said}");
+        assert!(!said.contains("secret"), "{said}");
     }
 }
 
@@ -202,6 +257,7 @@ fn what_makes_no_sense_is_refused_in_a_line() {
         (vec!["serve", path, "--listen", "0.0.0.0:0"], "token"),
         (vec!["serve", path, "--listen", &busy], "in use"),
         (vec!["serve", path, "--listen", "nowhere"], "--listen"),
+        (vec!["serve", path, "--host-name", "data.example:80"], "no port"),
         (vec!["serve", path, "--token-file", "/no/such/file"], "/no/such/file"),
         (vec!["serve", path, "--token-file", short.to_str().unwrap()], "at least 16"),
         (vec!["serve", path, "--tls-cert", path], "--tls-key"),

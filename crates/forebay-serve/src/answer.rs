@@ -22,6 +22,7 @@ use crate::body::{Body, FileBody, Reader, Segment};
 use crate::buffers::Buffers;
 use crate::conditions::{Verdict, range, verdict};
 use crate::files::{Files, Opened, Shown};
+use crate::guard::Names;
 use crate::labels;
 use crate::listing::{How, Walk, blocking};
 use crate::propfind::{self, Depth};
@@ -53,8 +54,7 @@ pub(crate) struct Service {
     files: Files,
     labels: Labels,
     token: Option<Token>,
-    /// Whether clients that show no token must name us by an address or as localhost.
-    names: bool,
+    names: Names,
     buffers: Arc<Buffers>,
     started: SystemTime,
 }
@@ -63,6 +63,10 @@ impl Service {
     pub(crate) fn new(tree: Arc<Tree>, serves: Serves<'_>, buffers: Arc<Buffers>) -> Service {
         let Serves { content, at, options } = serves;
         let site = Site::new(Arc::clone(&tree));
+        let names = match at {
+            At::Address(_) if options.token.is_none() => Names::Own(options.names.clone()),
+            _ => Names::Any,
+        };
         Service {
             content,
             watch: Watch::new(tree, options.metrics_paths),
@@ -70,7 +74,7 @@ impl Service {
             site,
             labels: options.labels,
             token: options.token.clone(),
-            names: options.token.is_none() && matches!(at, At::Address(_)),
+            names,
             buffers,
             started: SystemTime::now(),
         }
@@ -104,9 +108,10 @@ impl Service {
             return Err(Refusal::unknown());
         }
         let (head, body) = request.into_parts();
+        self.names.admit(&head)?;
         let path = head.uri.path();
         if let Some(route) = Route::of(path, self.content) {
-            guard::admit(&head, self.names)?;
+            guard::same_site(&head)?;
             return self.watch.answer(route, &head, body).await;
         }
         match head.method {

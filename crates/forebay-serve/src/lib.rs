@@ -63,6 +63,7 @@ mod token;
 mod watch;
 
 pub use at::At;
+pub use guard::{BadHostName, HostName};
 pub use limits::Limits;
 pub use routes::{CONTROL, HINT, STATS};
 pub use server::{Control, Options, Server, StartError};

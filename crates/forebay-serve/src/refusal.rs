@@ -67,7 +67,8 @@ impl Refusal {
 
     /// The request names us by a name that may be another site's.
     pub(crate) fn misdirected() -> Refusal {
-        let line = "ask by an address or as localhost, or serve with a token: other names may be another site's";
+        let line = "ask by an address or as localhost; a server without a token answers to other names only if it \
+                    is given them (--host-name), since they may be another site's";
         Refusal::new(StatusCode::MISDIRECTED_REQUEST, line)
     }
 

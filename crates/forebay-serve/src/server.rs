@@ -16,6 +16,7 @@ use crate::answer::Service;
 use crate::at::{At, Listener, Stream};
 use crate::buffers::Buffers;
 use crate::connection::{self, Ending};
+use crate::guard::HostName;
 use crate::limits::Limits;
 use crate::tls::Tls;
 use crate::token::Token;
@@ -55,6 +56,9 @@ pub struct Options {
     pub labels: Labels,
     /// The token that clients must show, if any.
     pub token: Option<Token>,
+    /// Names by which clients without a token may call the server, besides its addresses and
+    /// `localhost`. A server with a token answers to any name.
+    pub names: Vec<HostName>,
     /// How connections are encrypted, if they are.
     pub tls: Option<Tls>,
     /// For how long names and attributes are taken as unchanged.
@@ -66,7 +70,8 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         let (labels, limits) = (Labels::Hits, Limits::default());
-        Options { metrics_paths: false, labels, token: None, tls: None, ttl: Duration::from_secs(1), limits }
+        let (names, ttl) = (Vec::new(), Duration::from_secs(1));
+        Options { metrics_paths: false, labels, token: None, names, tls: None, ttl, limits }
     }
 }
 

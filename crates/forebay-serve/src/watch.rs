@@ -35,7 +35,7 @@ impl Watch {
         Watch { metrics: Arc::new(Metrics::new(Arc::clone(&tree), paths)), tree }
     }
 
-    /// Answers a request that [`admit`](crate::guard::admit) lets in.
+    /// Answers a request that the [`guard`](crate::guard) lets in.
     pub(crate) async fn answer(&self, route: Route, head: &Parts, body: Incoming) -> Result<Answer, Refusal> {
         let tree = Arc::clone(&self.tree);
         let mut answer = match (&head.method, route) {

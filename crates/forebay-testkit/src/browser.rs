@@ -77,6 +77,10 @@ const PALE: &str = r"(() => {
   return found;
 })()";
 
+/// Asks axe.
+const BARRIERS: &str = "axe.run(document, { resultTypes: ['violations'] }).then((found) =>
+  found.violations.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${rule.help}: ${node.html}`)))";
+
 impl Browser {
     /// Starts it, with an empty page.
     pub fn start(chromium: &Path) -> io::Result<Browser> {
@@ -188,6 +192,16 @@ impl Browser {
     /// 4.5 to 1, or 3 to 1 if they are large.
     pub fn pale(&mut self) -> io::Result<Vec<String>> {
         let found = self.value(PALE)?;
+        Ok(found.as_array().into_iter().flatten().map(Value::to_string).collect())
+    }
+
+    /// What the page puts in the way of people who do not see it, or not well, by the rules of axe,
+    /// whose script is at `axe`: the rule and the element.
+    pub fn barriers(&mut self, axe: &Path) -> io::Result<Vec<String>> {
+        if self.value("typeof axe")? == "undefined" {
+            self.value(&format!("{}; true", std::fs::read_to_string(axe)?))?;
+        }
+        let found = self.value(BARRIERS)?;
         Ok(found.as_array().into_iter().flatten().map(Value::to_string).collect())
     }
 

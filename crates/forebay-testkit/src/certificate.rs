@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A certificate for `127.0.0.1` that is valid for a day, and its key.
+/// A certificate for `127.0.0.1` that is valid for a day, and its key. It vouches for itself alone.
 #[derive(Clone, Debug)]
 pub struct Certificate {
     /// The certificate, a file in PEM.
@@ -19,7 +19,13 @@ impl Certificate {
         let made = Certificate { certificate: folder.join("cert.pem"), key: folder.join("key.pem") };
         let output = Command::new("openssl")
             .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"])
-            .args(["-addext", "subjectAltName=IP:127.0.0.1", "-keyout"])
+            .args([
+                "-addext",
+                "subjectAltName=IP:127.0.0.1",
+                "-addext",
+                "basicConstraints=critical,CA:FALSE",
+                "-keyout",
+            ])
             .arg(&made.key)
             .arg("-out")
             .arg(&made.certificate)

@@ -13,6 +13,8 @@ use crate::run::{answers, heading, succeeds};
 const COPY: &str = include_str!("copy.sh");
 /// The package is installed, used and purged there.
 const USED: &str = include_str!("used.sh");
+/// The other package is installed, used and erased there by rpm.
+const ERASED: &str = include_str!("erased.sh");
 /// Its units run there, under a systemd.
 const UNITS: &str = include_str!("units.sh");
 
@@ -27,9 +29,11 @@ pub(super) fn hold(deb: &Path, rpm: &Path) -> Result<bool> {
     lintian.args(["--fail-on", "error,warning", "--allow-root", "--suppress-tags", "initial-upload-closes-no-bugs"]);
     let lintian = succeeds(lintian.arg(deb));
     heading("rpm");
-    let rpm = succeeds(Command::new("rpm").args(["-qp", "--list", "--requires"]).arg(rpm).stdout(Stdio::inherit()));
-    heading("installed, used and purged in a copy of this system");
+    let listed = succeeds(Command::new("rpm").args(["-qp", "--list", "--requires"]).arg(rpm).stdout(Stdio::inherit()));
     let copy = tempfile::tempdir()?;
+    heading("installed by rpm, used and erased in a copy of this system");
+    let rpm = succeeds(in_a_copy(ERASED).arg(rpm).arg(copy.path())) && listed;
+    heading("installed, used and purged in a copy of this system");
     let used = succeeds(in_a_copy(USED).arg(deb).arg(copy.path()));
     heading("its units under a systemd in a copy of this system");
     Ok(units(deb, copy.path())? && used && lintian && rpm)

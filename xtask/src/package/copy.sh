@@ -5,5 +5,5 @@ copy=$2
 mount -t tmpfs none "$copy"
 mkdir "$copy/above" "$copy/work" "$copy/root"
 mount -t overlay -o "lowerdir=/,upperdir=$copy/above,workdir=$copy/work" none "$copy/root"
-cp "$1" "$copy/root/tmp/forebay.deb"
+cp "$1" "$copy/root/tmp/forebay.${1##*.}"
 for part in proc sys dev; do mount --rbind "/$part" "$copy/root/$part"; done

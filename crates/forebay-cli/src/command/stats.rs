@@ -1,35 +1,28 @@
-//! `forebay stats`: the live counters of a mount, which it publishes as an extended attribute of
-//! its root and at its control socket.
+//! `forebay stats`: the live counters of a mount or a server. A mount publishes them as an extended
+//! attribute of its root and at its control socket, a server at its address.
 
 mod contexts;
 mod streams;
 mod tiers;
 
 use std::io::IsTerminal;
-use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
 use std::time::Duration;
 
 use forebay_live::engine::Referenced;
-use forebay_serve::CONTROL;
 use forebay_source::TierFigures;
-use rustix::io::Errno;
 use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::options::Stats;
 use crate::output;
+use crate::published::published;
 use crate::size::{about, count};
-use crate::socket;
 use crate::table::{Column, Table, WIDTH, folded};
 use contexts::Context;
 use streams::Stream;
 
 /// The attribute whose value is the counters as JSON.
 const ATTRIBUTE: &str = "user.forebay.stats";
-
-/// The largest value that the kernel hands over (`XATTR_SIZE_MAX`).
-const LARGEST: usize = 64 << 10;
 
 /// A stream without a read for this long is idle.
 const IDLE_MS: u64 = 5_000;
@@ -40,7 +33,7 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 /// Shows the counters once, or again every second.
 pub(crate) fn run(options: &Stats) -> Result<(), Failure> {
     loop {
-        let text = read(&options.mountpoint)?;
+        let text = published(&options.mountpoint, ATTRIBUTE, &options.access)?;
         let shown = show(&text, options.json).map_err(|error| {
             Failure::run(format!("{}: its counters are not understood: {error}", options.mountpoint.display()))
         })?;
@@ -51,49 +44,6 @@ pub(crate) fn run(options: &Stats) -> Result<(), Failure> {
         }
         std::thread::sleep(Duration::from_secs(1));
     }
-}
-
-/// The counters of the mount at `point`, as JSON.
-fn read(point: &Path) -> Result<String, Failure> {
-    published(point, ATTRIBUTE)
-}
-
-/// Whether a path is a socket, as a mount's control socket is. A dead mount is none.
-pub(super) fn is_socket(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|found| found.file_type().is_socket())
-}
-
-/// The value of an attribute that the mount at `point` publishes, as JSON. If `point` is a mount's
-/// control socket, the answer comes from there.
-pub(super) fn published(point: &Path, attribute: &str) -> Result<String, Failure> {
-    if is_socket(point) {
-        let route = attribute.rsplit('.').next().unwrap_or_default();
-        let answer = socket::get(point, &format!("{CONTROL}{route}"));
-        return answer
-            .map_err(|error| Failure::input(format!("{}: no mount answers at this socket: {error}", point.display())));
-    }
-    let mut value = vec![0; LARGEST];
-    let length = rustix::fs::getxattr(point, attribute, value.as_mut_slice()).map_err(|errno| {
-        let point = point.display();
-        match errno {
-            Errno::NODATA | Errno::OPNOTSUPP => Failure::input(format!(
-                "{point} is not a forebay mount: give the folder that `forebay mount` mounted on"
-            )),
-            Errno::NOTCONN => Failure::input(format!("{point}: its forebay is gone; mount it again")),
-            Errno::NOENT | Errno::NOTDIR => {
-                Failure::input(format!("{point}: there is no such folder; `findmnt -t fuse.forebay` lists the mounts"))
-            }
-            Errno::ACCESS => Failure::input(format!(
-                "{point}: permission denied; the user who mounted it may look, and others with --allow-other"
-            )),
-            errno => {
-                let words = std::io::Error::from(errno);
-                Failure::input(format!("{point}: its counters cannot be read: {words}; is its forebay still running?"))
-            }
-        }
-    })?;
-    value.truncate(length);
-    String::from_utf8(value).map_err(|_| Failure::run(format!("{}: its counters are not text", point.display())))
 }
 
 /// The counters as a text or as a line of JSON.
@@ -451,14 +401,5 @@ mod tests {
         assert_eq!(text.matches('\n').count(), 1);
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["streams"][0]["novelty"], 1);
-    }
-
-    #[test]
-    fn a_folder_that_is_no_mount_says_so() {
-        let folder = tempfile::tempdir().unwrap();
-        let error = read(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("is not a forebay mount"), "{error}");
-        let error = read(&folder.path().join("missing")).unwrap_err().to_string();
-        assert!(error.contains("there is no such folder"), "{error}");
     }
 }

@@ -1,10 +1,11 @@
-//! Options of those who listen at an address, and where a mount listens.
+//! Options of those who listen at an address or ask there, and where a mount listens.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
+use forebay_serve::HostName;
 
 /// The clients that an address answers, and encryption.
 #[derive(Clone, Debug, Args)]
@@ -27,12 +28,37 @@ pub(crate) struct Clients {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
 
+    /// A name by which clients without a token may call an address; repeatable
+    ///
+    /// Addresses and localhost need no mention. Another name may be that of a site which leads a
+    /// browser here, so a request that uses it gets 421. With a token any name will do. Example:
+    /// `--host-name data.example`, behind a proxy of that name
+    #[arg(long = "host-name", value_name = "NAME", value_delimiter = ',')]
+    pub(crate) host_names: Vec<HostName>,
+
     /// Let metrics name devices by paths and addresses of sources
     ///
     /// Otherwise a device has the name that its source was given (docs/metrics.md). Example:
     /// `--metrics-paths`
     #[arg(long)]
     pub(crate) metrics_paths: bool,
+}
+
+/// Access to an address, for those who ask there.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Access {
+    /// The file with the token that an address wants
+    ///
+    /// Without it the variable FOREBAY_TOKEN may hold the token itself. Example: `--token-file
+    /// /etc/forebay/token`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+
+    /// A file of certificates in PEM that vouch for an address
+    ///
+    /// They are trusted beside the system's own. Example: `--tls-ca ca.pem`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_ca: Option<PathBuf>,
 }
 
 /// Where a mount listens.

@@ -7,9 +7,9 @@ use clap::Args;
 use forebay_core::Policy;
 use forebay_sim::untimed::Capacity;
 
-use super::Report;
 use super::sim::{Sim, Span, Time};
 use super::trace::Reading;
+use super::{Access, Report};
 use crate::period::{Period, PeriodError};
 use crate::size::Size;
 
@@ -18,10 +18,14 @@ use crate::size::Size;
 pub(crate) struct Explain {
     /// A mount, or a trace to simulate up to a moment
     ///
-    /// A trace is a file in any format that `forebay trace info` knows, or a synthetic one.
-    /// Example: `/mnt/data` or `one-whole-0`
+    /// A mount is its folder, its control socket or an address, as in `forebay stats`. A trace is a
+    /// file in any format that `forebay trace info` knows, or a synthetic one. Example:
+    /// `/mnt/data`, `http://host:7680` or `one-whole-0`
     #[arg(value_name = "MOUNTPOINT|TRACE")]
     pub(crate) what: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) access: Access,
 
     /// Print JSON
     #[arg(long)]

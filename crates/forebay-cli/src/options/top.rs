@@ -4,14 +4,21 @@ use std::path::PathBuf;
 
 use clap::{Args, value_parser};
 
+use super::Access;
 use crate::period::Period;
 
 /// `forebay top`
 #[derive(Debug, Args)]
 pub(crate) struct Top {
-    /// Mount points and control sockets; by default all that this user can look at
+    /// Mount points, control sockets, addresses; by default this user's mounts
+    ///
+    /// An address is that of a mount's --control or of `forebay serve`. Example: `/mnt/data` or
+    /// `http://host:7680`
     #[arg(value_name = "MOUNT")]
     pub(crate) mounts: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) access: Access,
 
     /// How long a figure is shown before the next
     #[arg(long, value_name = "TIME", default_value = "1s", env = "FOREBAY_TOP_INTERVAL")]

@@ -38,7 +38,11 @@ fn script(shell: &str, folder: &Path) -> String {
 fn offered(shell: &Path, args: &[&str], program: &str) -> BTreeSet<(String, String)> {
     let output = Command::new(shell).args(args).arg("-c").arg(program).output().expect("it starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+    pairs(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// Lines of a command and an offer, with a bar between them.
+fn pairs(lines: &str) -> BTreeSet<(String, String)> {
     let pairs = lines.lines().filter_map(|line| line.split_once('|'));
     pairs.map(|(command, word)| (command.to_owned(), word.split(['\t', '=']).next().unwrap_or("").to_owned())).collect()
 }
@@ -78,20 +82,44 @@ fn fish_offers_every_option() {
     all_are_offered(&offered(&fish, &["--no-config"], &program));
 }
 
-/// zsh completes only in its editor, so its script is checked, and read.
+/// zsh completes only in its editor, so an interactive one at a terminal of its own is asked. Its
+/// `compadd`, by which completions are offered, writes them down.
 #[test]
-fn the_script_for_zsh_is_sound_and_complete() {
+fn zsh_offers_every_option() {
     let (zsh, folder) = (need!("zsh"), tempfile::tempdir().expect("a folder"));
-    let path = script("zsh", folder.path());
-    let program = format!("autoload -U compinit; compinit -D -u; source {path}; whence -w _forebay");
-    let output = Command::new(zsh).args(["-f", "-c", &program]).output().expect("it starts");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("_forebay: function"), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    let text = std::fs::read_to_string(path).expect("text");
-    assert!(!text.contains("--detached"), "it is hidden");
-    for (_, options) in documented() {
-        for option in options {
-            assert!(text.contains(&format!("{option}=[")) || text.contains(&format!("{option}[")), "{option}");
-        }
-    }
+    let (script, written) = (script("zsh", folder.path()), folder.path().join("offers"));
+    let lines: String = documented().iter().map(|(command, _)| format!("'{command}' ")).collect();
+    let inner = folder.path().join("inner");
+    let editor = format!(
+        r#"PROMPT=
+        autoload -U compinit; compinit -D -u
+        source {script}
+        compadd() {{
+            if [[ " ${{@[1,(i)(-|--)]}} " == *" -"(O|A|D)" "* ]]; then builtin compadd "$@"; return; fi
+            local -a offers; builtin compadd -O offers "$@"
+            print -rl -- "$asked|"$^offers >>{}
+            builtin compadd "$@"
+        }}
+        ask() {{
+            for asked in {lines}; do BUFFER="forebay $asked --" CURSOR=$#BUFFER; zle list-choices; done
+            exit
+        }}
+        zle -N zle-line-init ask
+        "#,
+        text(&written)
+    );
+    std::fs::write(&inner, editor).expect("written");
+    // The screen is read, so that the editor does not wait for it.
+    let program = format!(
+        "zmodload zsh/zpty && zpty editor {} -f -i && zpty -w editor 'source {}' && while zpty -r editor screen; do
+         printf '%s' $screen; done >{}",
+        text(&zsh),
+        text(&inner),
+        text(&folder.path().join("screen"))
+    );
+    let output = Command::new(&zsh).args(["-f", "-c", &program]).env("TERM", "xterm").output().expect("it starts");
+    let screen = std::fs::read(folder.path().join("screen")).unwrap_or_default();
+    let offers = std::fs::read_to_string(&written)
+        .unwrap_or_else(|error| panic!("{error}: {output:?}: {}", String::from_utf8_lossy(&screen)));
+    all_are_offered(&pairs(&offers));
 }

@@ -1,5 +1,5 @@
-//! Several `forebay serve` behind a stock proxy that hashes by path, by the very configuration that
-//! the documentation names.
+//! Several `forebay serve` behind a stock proxy that hashes by path, by the very configurations
+//! that the documentation names.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,6 +19,8 @@ use crate::{eventually, forebay, line};
 
 const FILES: u64 = 60;
 const SIZE: usize = 700_001;
+/// That read while a server is lost.
+const READERS: usize = 4;
 
 /// A server over the origin, and its address.
 struct Level {
@@ -39,15 +41,34 @@ impl Level {
     }
 }
 
-/// The proxy, by the configuration of `contrib/`.
-fn proxy(nginx: &Path, levels: &[Level]) -> Server {
-    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/nginx/forebay.conf");
-    let shipped = fs::read_to_string(shipped).expect("it is there");
+/// A configuration of `contrib/` with these servers. The second text of `listens`, where the proxy
+/// listens, stands for the first.
+fn shipped(name: &str, listens: [&str; 2], levels: &[Level]) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib").join(name);
+    let mut text = fs::read_to_string(file).expect("it is there");
+    let servers =
+        levels.iter().enumerate().map(|(number, level)| (format!("10.0.0.{}:7680", number + 1), &*level.address));
+    for (from, to) in servers.chain([(listens[0].to_owned(), listens[1])]) {
+        assert_eq!(text.matches(&from).count(), 1, "{from} in {name}");
+        text = text.replace(&from, to);
+    }
+    text
+}
+
+fn haproxy(program: &Path, levels: &[Level]) -> Server {
+    let start = Server::start("haproxy", |place| {
+        let file = place.folder.join("haproxy.cfg");
+        fs::write(&file, shipped("haproxy/haproxy.cfg", ["bind :7600", &format!("bind {}", place.address)], levels))?;
+        let mut command = Command::new(program);
+        command.arg("-db").arg("-f").arg(&file);
+        Ok(command)
+    });
+    start.expect("haproxy starts")
+}
+
+fn nginx(program: &Path, levels: &[Level]) -> Server {
     let start = Server::start("nginx", |place| {
-        let mut part = shipped.replace("listen 7600", &format!("listen {}", place.address));
-        for (number, level) in levels.iter().enumerate() {
-            part = part.replace(&format!("10.0.0.{}:7680", number + 1), &level.address);
-        }
+        let part = shipped("nginx/forebay.conf", ["listen 7600", &format!("listen {}", place.address)], levels);
         let folder = place.folder.display();
         let kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
         let temporary: String = kinds.map(|kind| format!("{kind}_temp_path \"{folder}/{kind}\"; ")).concat();
@@ -58,7 +79,7 @@ fn proxy(nginx: &Path, levels: &[Level]) -> Server {
         );
         let file = place.folder.join("nginx.conf");
         fs::write(&file, whole)?;
-        let mut command = Command::new(nginx);
+        let mut command = Command::new(program);
         command.arg("-p").arg(place.folder).arg("-c").arg(&file).args(["-e", "stderr"]);
         Ok(command)
     });
@@ -98,15 +119,28 @@ fn mount(proxy: &Server) -> Served {
 }
 
 #[test]
-fn three_servers_keep_one_copy_and_a_lost_one_moves_its_third() {
+fn nginx_keeps_one_copy_and_a_lost_server_moves_its_third() {
+    let program = need!("nginx");
+    one_copy_and_a_third_moves(0, |levels| nginx(&program, levels));
+}
+
+#[test]
+fn haproxy_keeps_one_copy_and_a_lost_server_moves_its_third() {
+    let program = need!("haproxy");
+    // Until it counts a server as lost, it picks another one than it does later. Each reader has one
+    // request under way in that moment.
+    one_copy_and_a_third_moves(READERS, |levels| haproxy(&program, levels));
+}
+
+/// At most so many files may be at two servers once one is lost.
+fn one_copy_and_a_third_moves(twice: usize, proxy: impl FnOnce(&[Level]) -> Server) {
     if !mounts::possible() {
         return;
     }
-    let nginx = need!("nginx");
     let origin = OddWeb::start([("other", "x")], Oddity::Plain).expect("a server");
     (0..FILES).for_each(|file| origin.put(name(file), &content(file, SIZE)));
     let mut levels: Vec<Level> = (0..3).map(|_| Level::start(&origin)).collect();
-    let proxy = proxy(&nginx, &levels);
+    let proxy = proxy(&levels);
     // The servers have measured the origin, which is over now. The mount measures the group.
     origin.requests().clear();
     let mounted = mount(&proxy);
@@ -119,7 +153,7 @@ fn three_servers_keep_one_copy_and_a_lost_one_moves_its_third() {
     origin.requests().clear();
     let (over, rounds) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
-        for reader in 0..4 {
+        for reader in 0..READERS {
             let (over, rounds, root) = (&over, &rounds, mounted.point());
             scope.spawn(move || {
                 let _stop = StopOthers(over);
@@ -146,7 +180,9 @@ fn three_servers_keep_one_copy_and_a_lost_one_moves_its_third() {
     });
     let moved = sent(&origin);
     assert!((8..=36).contains(&moved.len()), "about a third: {} of {FILES}", moved.len());
-    assert!(moved.values().all(|&bytes| bytes == SIZE), "one copy again: {moved:?}");
+    assert!(moved.values().all(|bytes| (SIZE..=2 * SIZE).contains(bytes)), "{moved:?}");
+    let copies = moved.values().filter(|&&bytes| bytes > SIZE).count();
+    assert!(copies <= twice, "one copy again: {moved:?}");
     assert!(levels.iter().all(|level| level.running.ended().expect("ours").is_none()));
 }
 

@@ -52,9 +52,17 @@ fn read_on(folders: &[PathBuf], readers: usize, stop: &AtomicBool) {
     });
 }
 
+/// A browser, and axe to look at pages with.
+struct Viewer {
+    browser: Browser,
+    axe: PathBuf,
+}
+
 /// Looks at a page at both widths, in the light and in the dark: nothing lies outside, nothing is
-/// said by the console, every text can be read. Pictures go where `FOREBAY_PICTURES` says.
-fn look(browser: &mut Browser, name: &str) {
+/// said by the console, every text can be read, and axe finds nothing in anybody's way. Pictures go
+/// where `FOREBAY_PICTURES` says.
+fn look(viewer: &mut Viewer, name: &str) {
+    let Viewer { browser, axe } = viewer;
     for (width, height, dark) in [(360, 740, false), (360, 740, true), (1400, 900, false), (1400, 900, true)] {
         browser.window(width, height, dark).expect("a window");
         browser.value("new Promise((then) => requestAnimationFrame(() => then(true)))").expect("drawn");
@@ -66,6 +74,8 @@ fn look(browser: &mut Browser, name: &str) {
         }
         let pale = browser.pale().expect("asked");
         assert!(pale.is_empty(), "{name} at {width}, dark {dark}: {pale:?}");
+        let barriers = browser.barriers(axe).expect("asked");
+        assert!(barriers.is_empty(), "{name} at {width}, dark {dark}: {barriers:#?}");
         let complaints = browser.complaints().expect("asked");
         assert!(complaints.is_empty(), "{name} at {width}, dark {dark}: {complaints:?}");
     }
@@ -83,49 +93,53 @@ fn mounted(browser: &mut Browser, args: &[&str]) -> Mount {
 
 #[test]
 fn a_browser_shows_what_a_mount_does() {
-    let chromium = need!("chromium");
+    let (chromium, axe) = (need!("chromium"), need!("axe.min.js"));
     if !mounts::possible() {
         return;
     }
-    let mut browser = Browser::start(&chromium).expect("it starts");
+    let mut viewer = Viewer { browser: Browser::start(&chromium).expect("it starts"), axe };
     let folder = files(80, 2 << 20);
-    let mount = mounted(&mut browser, &[text(folder.path()), "--pace", "ibm-10k"]);
+    let mount = mounted(&mut viewer.browser, &[text(folder.path()), "--pace", "ibm-10k"]);
     assert_eq!(
-        browser.value("document.querySelector('#streams-note').textContent").expect("text"),
+        viewer.browser.value("document.querySelector('#streams-note').textContent").expect("text"),
         "No stream was read within 5 s."
     );
-    look(&mut browser, "idle");
+    look(&mut viewer, "idle");
 
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let _stops = SetWhenDropped(&stop);
         scope.spawn(|| read_on(&[mount.path().to_owned()], 64, &stop));
-        browser.until("samples.length >= 12 && document.querySelectorAll('#streams tr').length === 12").expect("busy");
-        look(&mut browser, "readers");
+        viewer
+            .browser
+            .until("samples.length >= 12 && document.querySelectorAll('#streams tr').length === 12")
+            .expect("busy");
+        look(&mut viewer, "readers");
         let figures = "[samples.at(-1).stats.hits, document.querySelector('#f-read').textContent, \
                        document.querySelector('#c-through polyline').getAttribute('points').length]";
-        let figures = browser.value(figures).expect("figures");
+        let figures = viewer.browser.value(figures).expect("figures");
         assert!(figures[0].as_u64() > Some(0) && figures[1] != "–" && figures[2].as_u64() > Some(20), "{figures}");
     });
     mount.end(Signal::KILL);
-    browser.until("document.querySelector('#state').textContent === 'gone'").expect("it sees that");
-    let said = browser.value("document.querySelector('#alarm').textContent").expect("text");
+    viewer.browser.until("document.querySelector('#state').textContent === 'gone'").expect("it sees that");
+    let said = viewer.browser.value("document.querySelector('#alarm').textContent").expect("text");
     assert!(said.as_str().is_some_and(|said| said.starts_with("The mount is gone since ")), "{said}");
     // That the mount does not answer is what the browser's log says now.
-    browser.complaints().expect("asked");
-    browser.value("(window.setTimeout = () => 0, true)").expect("no more questions");
+    viewer.browser.complaints().expect("asked");
+    viewer.browser.value("(window.later = setTimeout, window.setTimeout = () => 0, true)").expect("no more questions");
     std::thread::sleep(Duration::from_millis(1500));
-    browser.complaints().expect("asked");
-    look(&mut browser, "gone");
+    viewer.browser.value("(window.setTimeout = window.later, true)").expect("axe needs it");
+    viewer.browser.complaints().expect("asked");
+    look(&mut viewer, "gone");
 }
 
 #[test]
 fn a_browser_shows_three_unequal_sources() {
-    let (chromium, nginx) = (need!("chromium"), need!("nginx"));
+    let (chromium, nginx, axe) = (need!("chromium"), need!("nginx"), need!("axe.min.js"));
     if !mounts::possible() {
         return;
     }
-    let mut browser = Browser::start(&chromium).expect("it starts");
+    let mut viewer = Viewer { browser: Browser::start(&chromium).expect("it starts"), axe };
     let folder = files(12, 2 << 20);
     let far = files(12, 2 << 20);
     let origin = Nginx::start_with(
@@ -144,27 +158,28 @@ fn a_browser_shows_three_unequal_sources() {
         format!("near={}/", near.endpoint()),
         format!("<u>far={}/", distant.endpoint()),
     ];
-    let mount = mounted(&mut browser, &[&sources[0], &sources[1], &sources[2]]);
+    let mount = mounted(&mut viewer.browser, &[&sources[0], &sources[1], &sources[2]]);
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let _stops = SetWhenDropped(&stop);
         let folders = ["here", "near", "<u>far"].map(|name| mount.path().join(name));
         let stop = &stop;
         scope.spawn(move || read_on(&folders, 9, stop));
+        let browser = &mut viewer.browser;
         browser
             .until("samples.length >= 12 && document.querySelectorAll('#partitions tr').length === 3")
             .expect("three");
-        look(&mut browser, "three");
+        look(&mut viewer, "three");
         let names =
             "[document.querySelector('#devices').innerText.includes('<u>far'), document.querySelectorAll('u').length]";
-        assert_eq!(browser.value(names).expect("names"), serde_json::json!([true, 0]), "names are text");
+        assert_eq!(viewer.browser.value(names).expect("names"), serde_json::json!([true, 0]), "names are text");
     });
 }
 
 /// A site whose name leads to this machine counts as one with the mount in the browser's eyes.
 #[test]
 fn a_rebound_name_shows_nothing() {
-    let chromium = need!("chromium");
+    let (chromium, axe) = (need!("chromium"), need!("axe.min.js"));
     if !mounts::possible() {
         return;
     }
@@ -176,4 +191,6 @@ fn a_rebound_name_shows_nothing() {
     browser.until("document.body.innerText.length > 0").expect("it says why");
     let refused = browser.value("document.body.innerText").expect("text");
     assert!(refused.as_str().is_some_and(|text| text.contains("ask by an address")), "{refused}");
+    let barriers = browser.barriers(&axe).expect("asked");
+    assert!(!barriers.is_empty(), "a text that is no page has no title, and axe sees that");
 }

@@ -142,8 +142,9 @@ fn one_connection_asks_many_times() {
     for i in 0..100 {
         let close = if i == 99 { "Connection: close\r\n" } else { "" };
         let (first, last) = (i * 1000, i * 1000 + 999);
-        request
-            .extend(format!("GET /file.bin HTTP/1.1\r\nHost: x\r\n{close}Range: bytes={first}-{last}\r\n\r\n").bytes());
+        request.extend(
+            format!("GET /file.bin HTTP/1.1\r\nHost: localhost\r\n{close}Range: bytes={first}-{last}\r\n\r\n").bytes(),
+        );
     }
     let mut rest = crate::raw(server.address(), &request);
     for i in 0..100 {

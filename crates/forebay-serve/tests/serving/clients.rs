@@ -39,8 +39,8 @@ fn who_does_not_finish_asking_is_given_up() {
     let begun = Instant::now();
     let mut silent = connect(&server, b"");
     let mut slow = connect(&server, b"GET /file HTT");
-    let mut idle_after_one = connect(&server, b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n");
-    let mut slow_after_one = connect(&server, b"GET /file HTTP/1.1\r\nHost: x\r\n\r\nGET /fi");
+    let mut idle_after_one = connect(&server, b"GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let mut slow_after_one = connect(&server, b"GET /file HTTP/1.1\r\nHost: localhost\r\n\r\nGET /fi");
     assert!(closed(&mut silent).is_empty());
     closed(&mut slow);
     assert!(begun.elapsed() >= request, "not before their time");
@@ -56,8 +56,9 @@ fn who_takes_nothing_is_given_up_and_holds_up_nobody() {
     let bytes = content(1, 64 << 20);
     fs::write(folder.path().join("file"), &bytes).unwrap();
     let server = serve(folder.path(), limited(Limits { stall: Duration::from_secs(2), ..Limits::default() }));
-    let mut stalled: Vec<TcpStream> =
-        (0..8).map(|_| connect(&server, b"GET /file HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).collect();
+    let mut stalled: Vec<TcpStream> = (0..8)
+        .map(|_| connect(&server, b"GET /file HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
+        .collect();
     // All of them have begun, and none goes on.
     for stream in &mut stalled {
         stream.read_exact(&mut [0; 1000]).unwrap();
@@ -80,7 +81,7 @@ fn who_is_gone_costs_nothing_lasting() {
     fs::write(folder.path().join("file"), &bytes).unwrap();
     let server = serve(folder.path(), forgetful());
     for round in 0..200 {
-        let mut stream = connect(&server, b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n");
+        let mut stream = connect(&server, b"GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n");
         if round % 3 == 0 {
             stream.read_exact(&mut [0; 5000]).unwrap();
         }
@@ -96,14 +97,14 @@ fn more_than_there_are_places_for_wait() {
     fs::write(folder.path().join("file"), "bytes").unwrap();
     fs::write(folder.path().join("large"), &bytes).unwrap();
     let server = serve(folder.path(), limited(Limits { connections: 2, ..Limits::default() }));
-    let large = b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n";
+    let large = b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let mut held = [connect(&server, large), connect(&server, large)];
     let mut heads = held.each_mut().map(|stream| {
         let mut head = vec![0; 1000];
         stream.read_exact(&mut head).unwrap();
         head
     });
-    let mut third = connect(&server, b"GET /file HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let mut third = connect(&server, b"GET /file HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     third.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     assert!(third.read(&mut [0; 1]).is_err(), "no place, no answer");
     for (stream, head) in held.iter_mut().zip(&mut heads) {
@@ -121,7 +122,7 @@ fn silent_connections_make_room_for_those_that_ask() {
     let (request, idle) = (Duration::from_secs(600), Duration::from_secs(600));
     let server = serve(folder.path(), limited(Limits { connections: 2, request, idle, ..Limits::default() }));
     let silent: Vec<TcpStream> = (0..6).map(|_| connect(&server, b"GET")).collect();
-    let mut asks = connect(&server, b"GET /file HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let mut asks = connect(&server, b"GET /file HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert_eq!(parse(&closed(&mut asks)).text(), "bytes");
     drop(silent);
 }
@@ -133,7 +134,7 @@ fn idle_connections_make_room_for_those_that_wait() {
     fs::write(folder.path().join("file"), "bytes").unwrap();
     let limits = Limits { connections: 4, idle: Duration::from_secs(600), ..Limits::default() };
     let server = serve(folder.path(), limited(limits));
-    let request = b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n";
+    let request = b"GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let mut kept: Vec<TcpStream> = Vec::new();
     for _ in 0..20 {
         let mut stream = connect(&server, request);
@@ -205,8 +206,8 @@ fn it_ends_in_peace() {
     let bytes = content(1, 64 << 20);
     fs::write(folder.path().join("file"), &bytes).unwrap();
     let server = serve(folder.path(), limited(Limits { grace: Duration::from_secs(60), ..Limits::default() }));
-    let (idle, address) = (connect(&server, b"HEAD /file HTTP/1.1\r\nHost: x\r\n\r\n"), server.address());
-    let mut busy = connect(&server, b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n");
+    let (idle, address) = (connect(&server, b"HEAD /file HTTP/1.1\r\nHost: localhost\r\n\r\n"), server.address());
+    let mut busy = connect(&server, b"GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let mut head = vec![0; 1000];
     busy.read_exact(&mut head).unwrap();
     let end = std::thread::spawn(move || server.stop());
@@ -217,7 +218,7 @@ fn it_ends_in_peace() {
     assert!(TcpStream::connect(address).is_err(), "nobody listens any more");
 
     let server = serve(folder.path(), limited(Limits { grace: Duration::from_millis(100), ..Limits::default() }));
-    let mut stalled = connect(&server, b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n");
+    let mut stalled = connect(&server, b"GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n");
     stalled.read_exact(&mut [0; 1000]).unwrap();
     assert!(!server.stop(), "who takes nothing is not waited for");
 }

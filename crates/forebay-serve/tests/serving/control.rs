@@ -131,12 +131,50 @@ fn pages_of_other_sites_get_nothing() {
         let shown = format!("Host: any.example\r\nAuthorization: Bearer {SECRET}\r\n");
         assert_eq!(asked(&guarded, &get, &shown).status, 200, "{name}: a token makes up for a name");
     }
+    for line in ["GET /file", "HEAD /file", "GET /", "PROPFIND /", "OPTIONS *", "GET /nothing", "PUT /file"] {
+        let rebound = raw(server.address(), called(line, "rebound.example").as_bytes());
+        let answer = parse(&rebound);
+        assert_eq!((answer.status, answer.header("etag")), (421, None), "{line}");
+        assert!(!answer.text().contains("metrics"), "no name of a file: {}", answer.text());
+    }
     let tell = "Host: localhost\r\nOrigin: http://localhost\r\nContent-Length: 0\r\n";
     assert_eq!(asked(&control, "POST /hint", tell).status, 403);
     assert!(tree.told().is_empty());
     let open = Control::start(Arc::clone(&tree), &At::Address(([0, 0, 0, 0], 0).into()), Options::control());
     let error = open.err().unwrap().to_string();
     assert!(error.contains("0.0.0.0:0 can be reached from elsewhere: a token is needed"), "{error}");
+}
+
+/// A request that calls the server by a name.
+fn called(line: &str, name: &str) -> String {
+    format!("{line} HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n")
+}
+
+/// The name of a proxy in front is one that the server is given. A token makes up for any.
+#[test]
+fn a_server_answers_to_the_names_that_it_is_given() {
+    let folder = folder();
+    let names = vec!["data.example".parse().unwrap()];
+    let named = serve(folder.path(), Options { names: names.clone(), ..forgetful() });
+    let control = Options { names, ..Options::control() };
+    let control = at_address(&tree(vec![(None, local(folder.path()))]), control).unwrap();
+    let guarded = serve(folder.path(), Options { token: Some(Token::new(SECRET).unwrap()), ..forgetful() });
+    for (name, status) in [
+        ("data.example", 200),
+        ("Data.Example:7600", 200),
+        ("127.0.0.1", 200),
+        ("localhost:1", 200),
+        ("[::1]:80", 200),
+        ("other.example", 421),
+        ("a.data.example", 421),
+    ] {
+        for line in ["GET /file", "GET /.well-known/forebay/stats"] {
+            assert_eq!(parse(&raw(named.address(), called(line, name).as_bytes())).status, status, "{line} {name}");
+        }
+        assert_eq!(asked(&control, "GET /stats", &format!("Host: {name}\r\n")).status, status, "{name}");
+        let request = called("GET /file", &format!("{name}\r\nAuthorization: Bearer {SECRET}"));
+        assert_eq!(parse(&raw(guarded.address(), request.as_bytes())).status, 200, "{name}");
+    }
 }
 
 /// Counters are those of the engine, and every form is what Prometheus' own tool accepts.

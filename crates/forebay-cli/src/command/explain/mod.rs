@@ -1,5 +1,5 @@
-//! `forebay explain`: the reasons for what a cache does. A mount publishes them itself; a trace is
-//! simulated up to a moment.
+//! `forebay explain`: the reasons for what a cache does. A mount or a server publishes them itself;
+//! a trace is simulated up to a moment.
 
 mod tables;
 pub(super) mod words;
@@ -11,11 +11,12 @@ use forebay_live::explain::{Explained, STREAMS};
 use forebay_sim::timed;
 
 use super::sim::timed::prepare;
-use super::stats::{is_socket, published};
+use crate::address;
 use crate::failure::Failure;
 use crate::options::{At, Explain, Sim};
 use crate::output;
 use crate::progress::Progress;
+use crate::published::{is_socket, published};
 
 /// The attribute of a mount's root whose value is the explanation as JSON.
 const ATTRIBUTE: &str = "user.forebay.explain";
@@ -23,7 +24,8 @@ const ATTRIBUTE: &str = "user.forebay.explain";
 /// Explains a mount or a trace.
 pub(crate) fn run(options: Explain) -> Result<(), Failure> {
     let json = options.json;
-    let is_mount = options.what.is_dir() || is_socket(&options.what);
+    let what = &options.what;
+    let is_mount = what.is_dir() || is_socket(what) || address::in_path(what).is_some();
     let explained = if is_mount { of_mount(&options)? } else { of_trace(&options.simulation())? };
     if json { output::json(&explained) } else { output::print(&tables::text(&explained)) }
 }
@@ -32,11 +34,11 @@ fn of_mount(options: &Explain) -> Result<Explained, Failure> {
     let point = &options.what;
     if options.at != At::End || !options.time.device.is_empty() {
         return Err(Failure::input(format!(
-            "{}: is a folder, so it must be a mount; --at and --device are for traces",
+            "{}: is no trace, so it must be a mount; --at and --device are for traces",
             point.display()
         )));
     }
-    parse(point, &published(point, ATTRIBUTE)?)
+    parse(point, &published(point, ATTRIBUTE, &options.access)?)
 }
 
 fn parse(point: &Path, text: &str) -> Result<Explained, Failure> {

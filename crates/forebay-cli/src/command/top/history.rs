@@ -15,7 +15,7 @@ const KEPT: usize = 121;
 /// A mount, and what it said lately.
 #[derive(Debug)]
 pub(super) struct History {
-    /// Its mount point, or its control socket.
+    /// Its mount point, its control socket, or an address.
     pub(super) mount: PathBuf,
     /// When, and what, the latest last.
     pub(super) said: VecDeque<(Instant, Said)>,

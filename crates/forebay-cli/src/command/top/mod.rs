@@ -21,7 +21,7 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::failure::Failure;
-use crate::options::Top;
+use crate::options::{Access, Top};
 use crate::output;
 use draw::{View, draw};
 use history::History;
@@ -48,7 +48,8 @@ enum Word {
 pub(crate) fn run(options: &Top) -> Result<(), Failure> {
     let (told, tells) = channel();
     find(options, &told)?;
-    let mut watched = Watched { tells, told, interval: options.interval.duration(), mounts: Vec::new() };
+    let (interval, access) = (options.interval.duration(), options.access.clone());
+    let mut watched = Watched { tells, told, interval, access, mounts: Vec::new() };
     if options.json {
         return watched.lines(options.count);
     }
@@ -88,6 +89,7 @@ struct Watched {
     tells: Receiver<Word>,
     told: Sender<Word>,
     interval: Duration,
+    access: Access,
     mounts: Vec<History>,
 }
 
@@ -116,10 +118,10 @@ impl Watched {
             return Ok(());
         }
         self.mounts.push(History::new(mount.clone()));
-        let (told, interval) = (self.told.clone(), self.interval);
+        let (told, interval, access) = (self.told.clone(), self.interval, self.access.clone());
         spawn("forebay-ask", move || {
             loop {
-                let said = mounts::ask(&mount).map(Box::new).map_err(|failure| failure.to_string());
+                let said = mounts::ask(&mount, &access).map(Box::new).map_err(|failure| failure.to_string());
                 if told.send(Word::Said(mount.clone(), said)).is_err() {
                     return;
                 }

@@ -7,9 +7,10 @@ use forebay_live::stats::Stats;
 use forebay_live::tree::{EXPLAIN_XATTR, SOCKET_XATTR, STATS_XATTR};
 use serde::de::DeserializeOwned;
 
-use crate::command::stats::{is_socket, published};
 use crate::failure::Failure;
 use crate::listen;
+use crate::options::Access;
+use crate::published::{is_socket, published};
 
 /// A mount's answer about itself.
 #[derive(Clone, Debug)]
@@ -22,26 +23,27 @@ pub(super) struct Said {
 /// see.
 pub(super) fn all() -> std::io::Result<Vec<PathBuf>> {
     let mut mounts = forebay_fuse::mounts()?;
-    let socket_of = |point: &PathBuf| published(point, SOCKET_XATTR).ok().map(PathBuf::from);
+    let nearby = Access::default();
+    let socket_of = |point: &PathBuf| published(point, SOCKET_XATTR, &nearby).ok().map(PathBuf::from);
     let known: Vec<PathBuf> = mounts.iter().filter_map(socket_of).collect();
     let folder = listen::sockets().and_then(|folder| std::fs::read_dir(folder).ok());
     let names = folder.into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     // One that does not answer was left by a crash.
-    let answers = |path: &PathBuf| is_socket(path) && published(path, STATS_XATTR).is_ok();
+    let answers = |path: &PathBuf| is_socket(path) && published(path, STATS_XATTR, &nearby).is_ok();
     let mut others: Vec<PathBuf> = names.filter(|path| !known.contains(path)).filter(answers).collect();
     others.sort();
     mounts.append(&mut others);
     Ok(mounts)
 }
 
-/// Asks a mount, by its mount point or its control socket. It may take as long as a mount that
-/// hangs.
-pub(super) fn ask(mount: &Path) -> Result<Said, Failure> {
-    Ok(Said { stats: one(mount, STATS_XATTR)?, explained: one(mount, EXPLAIN_XATTR)? })
+/// Asks a mount, by its mount point or its control socket, or an address. It may take as long as a
+/// mount that hangs.
+pub(super) fn ask(mount: &Path, access: &Access) -> Result<Said, Failure> {
+    Ok(Said { stats: one(mount, STATS_XATTR, access)?, explained: one(mount, EXPLAIN_XATTR, access)? })
 }
 
-fn one<T: DeserializeOwned>(mount: &Path, attribute: &str) -> Result<T, Failure> {
-    let text = published(mount, attribute)?;
+fn one<T: DeserializeOwned>(mount: &Path, attribute: &str, access: &Access) -> Result<T, Failure> {
+    let text = published(mount, attribute, access)?;
     serde_json::from_str(&text)
         .map_err(|error| Failure::run(format!("{}: {attribute} is not understood: {error}", mount.display())))
 }

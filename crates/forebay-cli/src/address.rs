@@ -1,0 +1,138 @@
+//! Requests to a control channel at an address, and to a server.
+
+use std::path::Path;
+use std::time::Duration;
+
+use forebay_serve::CONTROL;
+use reqwest::{Certificate, Client, Response, StatusCode, Url};
+
+use crate::failure::Failure;
+use crate::listen;
+use crate::options::Access;
+
+/// How long a server may take for an answer; the limit is for one that hangs.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Bytes of the longest answer that is taken, from whichever server.
+const LONGEST: usize = 64 << 20;
+
+/// The address that stands where the path of a mount can stand, if it is one.
+pub(crate) fn in_path(path: &Path) -> Option<&str> {
+    let text = path.to_str()?;
+    let scheme = text.split_once("://")?.0;
+    (scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")).then_some(text)
+}
+
+/// The body of the answer to a question at `route`, a path that begins with [`CONTROL`].
+pub(crate) fn get(address: &str, route: &str, access: &Access) -> Result<String, Failure> {
+    let url = url(address, route)?;
+    let client = client(access)?;
+    let request = client.get(url);
+    let request = match listen::secret(access.token_file.as_deref())? {
+        Some(secret) => request.bearer_auth(secret.text.trim()),
+        None => request,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::run(format!("cannot ask {address}: {error}")))?;
+    runtime.block_on(async {
+        let answer = request.send().await.map_err(|error| unanswered(address, &error))?;
+        body(address, answer).await
+    })
+}
+
+/// Where to ask: the address may stop at any part of the path to the control channel.
+fn url(address: &str, route: &str) -> Result<Url, Failure> {
+    let odd = |why: String| Failure::input(format!("{why}: give an address as in http://host:7680"));
+    let mut url = Url::parse(address).map_err(|error| odd(format!("{address}: {error}")))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        // The address is not repeated, since it holds a secret.
+        return Err(Failure::input("an address holds no user and no token here: give --token-file or FOREBAY_TOKEN"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(odd(format!("{address} has more than a path")));
+    }
+    let path = url.path().trim_end_matches('/');
+    let base = path.strip_suffix(CONTROL.trim_end_matches('/')).unwrap_or(path);
+    url.set_path(&format!("{base}{route}"));
+    Ok(url)
+}
+
+fn client(access: &Access) -> Result<Client, Failure> {
+    let mut builder = Client::builder()
+        .user_agent(concat!("forebay/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .http1_only()
+        .timeout(PATIENCE);
+    if let Some(file) = &access.tls_ca {
+        let refused = |why: String| Failure::input(format!("--tls-ca {}: {why}", file.display()));
+        let pem = std::fs::read(file).map_err(|error| refused(error.to_string()))?;
+        let certificates = Certificate::from_pem_bundle(&pem).unwrap_or_default();
+        if certificates.is_empty() {
+            return Err(refused("it holds no certificate in PEM".to_owned()));
+        }
+        builder = builder.tls_certs_merge(certificates);
+    }
+    builder.build().map_err(|error| Failure::run(format!("cannot ask servers: {error}")))
+}
+
+/// The whole body of a good answer.
+async fn body(address: &str, mut answer: Response) -> Result<String, Failure> {
+    let status = answer.status();
+    let mut body = Vec::new();
+    while let Some(chunk) = answer.chunk().await.map_err(|error| unanswered(address, &error))? {
+        body.extend_from_slice(&chunk);
+        if body.len() > LONGEST {
+            return Err(Failure::run(format!("{address}: the answer has no end; is it a server of Forebay?")));
+        }
+    }
+    let text = String::from_utf8_lossy(&body).into_owned();
+    match status {
+        StatusCode::OK => Ok(text),
+        StatusCode::UNAUTHORIZED => {
+            Err(Failure::input(format!("{address}: it wants a token: give --token-file or FOREBAY_TOKEN")))
+        }
+        StatusCode::MISDIRECTED_REQUEST => {
+            Err(Failure::input(format!("{address}: {}", text.lines().next().unwrap_or_default())))
+        }
+        status => Err(Failure::input(format!(
+            "{address}: it answers {status}; give the address of `forebay serve`, or of --control of a mount"
+        ))),
+    }
+}
+
+/// The failure of a request that has no whole answer.
+fn unanswered(address: &str, error: &reqwest::Error) -> Failure {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    let why = if error.is_timeout() { format!("nothing within {PATIENCE:?}") } else { cause.to_string() };
+    Failure::input(format!("{address}: no server of Forebay answers there: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_stands_for_the_channel_below_it() {
+        let whole = "http://host:7680/.well-known/forebay/stats";
+        for given in ["http://host:7680", "HTTP://host:7680/", "http://host:7680/.well-known/forebay/"] {
+            assert_eq!(in_path(given.as_ref()), Some(given));
+            assert_eq!(url(given, "/.well-known/forebay/stats").unwrap().as_str(), whole, "{given}");
+        }
+        let below = url("https://host/data/", "/.well-known/forebay/stats").unwrap();
+        assert_eq!(below.as_str(), "https://host/data/.well-known/forebay/stats");
+        for path in ["/mnt/data", "http", "http:/host", "s3://bucket", "./http://x", ""] {
+            assert_eq!(in_path(path.as_ref()), None, "{path}");
+        }
+        for (given, said) in [
+            ("http://", "empty host"),
+            ("http://host/?a", "more than a path"),
+            ("http://me:secret@host/", "--token-file"),
+        ] {
+            let error = url(given, "/.well-known/forebay/stats").unwrap_err().to_string();
+            assert!(error.contains(said) && !error.contains("secret"), "{error}");
+        }
+    }
+}
