@@ -388,3 +388,24 @@ fn files_striped_over_disks_that_the_cache_knows() {
     let many = vec!["ssd"; 300].join(",");
     refused(&["sim", TASKS, "--device", &many, "--policy", "lazy-lru"], &["lazy+lru", "at most", "300"]);
 }
+
+/// A disk tier holds what memory does not: of rounds over a data set it finds its share, and the
+/// device reads less. What is read once leaves it as it is.
+#[test]
+fn a_disk_tier_before_the_device() {
+    let rounds = "epochs:tasks=6000,samples=1000";
+    let timed = ["sim", rounds, "--device", "object-store", "--memory", "5%", "--policy", "competitive+lru"];
+    let sim = |more: &[&str]| records(&[&timed[..], more].concat()).remove(0);
+    let (without, with) = (sim(&[]), sim(&["--disk", "45%"]));
+    assert!(without["tier"].is_null() && number(&with, "tier_hit_ratio") > 0.25, "{with}");
+    let read = |record| number(record, "device_bytes");
+    assert!(read(&with) + number(&with, "tier_found_bytes") < read(&without) * 1.02, "{with} {without}");
+    assert!(number(&with, "response_ms") < number(&without, "response_ms"));
+    let scan = ["sim", "epochs:tasks=1000,samples=1000", "--device", "ibm-10k", "--disk", "10%", "--json"];
+    // A piece in 512 is taken for one that came before.
+    assert!(number(&records(&scan[..6])[0], "tier_written_bytes") < 500_000.0);
+    assert_eq!(run(&["sim", rounds, "--disk", "10%"]).status.code(), Some(2), "it needs --device");
+    let small = ["sim", rounds, "--device", "ibm-10k", "--memory", "5%", "--disk", "4KiB"];
+    refused(&small, &["a disk tier has at least"]);
+    refused(&[&small[..6], &["--disk", "1GiB", "--disk-device", "tape"]].concat(), &["tape"]);
+}
