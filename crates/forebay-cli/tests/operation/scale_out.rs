@@ -127,8 +127,8 @@ fn nginx_keeps_one_copy_and_a_lost_server_moves_its_third() {
 #[test]
 fn haproxy_keeps_one_copy_and_a_lost_server_moves_its_third() {
     let program = need!("haproxy");
-    // Until it counts a server as lost, it picks another one than it does later. Each reader has one
-    // request under way in that moment.
+    // Until it counts a server as lost, it may pick another one than it does later. Each reader has
+    // one request under way in that moment.
     one_copy_and_a_third_moves(READERS, |levels| haproxy(&program, levels));
 }
 
