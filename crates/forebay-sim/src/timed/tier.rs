@@ -1,8 +1,8 @@
 //! A disk tier between the last level and the devices: the policy's rules, over a modelled disk.
 //!
 //! A fetch reads what the tier has from the tier's disk, and the rest from its device, at once.
-//! What came from the device is offered. Writes take their time on the tier's disk; a piece can be read
-//! as soon as its write has begun.
+//! What came from the device is offered. Writes take their time on the tier's disk; a piece can be
+//! read as soon as its write has begun.
 
 use forebay_core::tier::{self, FileKey, Found, Piece, Place, Run, Tier};
 use forebay_core::{BlockKey, IoId};
