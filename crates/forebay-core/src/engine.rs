@@ -148,6 +148,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 }
                 self.admit_queued(out);
             }
+            EventKind::Near { io } => self.requests.is_near(io),
             EventKind::Arrived { io } => {
                 self.arrived(io, out);
                 self.admit_queued(out);

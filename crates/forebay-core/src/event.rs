@@ -92,6 +92,11 @@ pub enum EventKind {
         /// The read.
         read: ReadId,
     },
+    /// A fetch is about to arrive from a disk tier, which keeps its blocks: they are cheap to miss.
+    Near {
+        /// The fetch.
+        io: IoId,
+    },
     /// A fetch brought all of its blocks.
     Arrived {
         /// The fetch.

@@ -30,6 +30,8 @@ pub struct Fetch {
     pub awaited: u32,
     /// Whether a told list names it.
     pub told: bool,
+    /// Whether a disk tier has brought it.
+    pub near: bool,
     waiters: u32,
 }
 
@@ -44,8 +46,21 @@ impl Fetch {
         handler: HandlerId,
         device: DeviceId,
     ) -> Fetch {
-        let (wanted, called_off, awaited, told) = (None, false, 0, false);
-        Fetch { extent, demand, stream, handler, device, issued: at, wanted, called_off, awaited, told, waiters: END }
+        let (wanted, called_off, awaited, told, near) = (None, false, 0, false, false);
+        Fetch {
+            extent,
+            demand,
+            stream,
+            handler,
+            device,
+            issued: at,
+            wanted,
+            called_off,
+            awaited,
+            told,
+            near,
+            waiters: END,
+        }
     }
 }
 
@@ -193,6 +208,13 @@ impl InFlight {
         let Some(fetch) = self.fetches.entries.get_mut(io.index()).and_then(Option::as_mut) else { return };
         if fetch.demand.is_empty() && block == fetch.extent.start && wanted.has(block) {
             fetch.awaited = wanted.len;
+        }
+    }
+
+    /// A disk tier brings a fetch.
+    pub fn is_near(&mut self, io: IoId) {
+        if let Some(fetch) = self.fetches.entries.get_mut(io.index()).and_then(Option::as_mut) {
+            fetch.near = true;
         }
     }
 

@@ -32,6 +32,7 @@ impl Keeper for Both {}
 pub struct Segments {
     parts: Vec<*mut [u8]>,
     len: usize,
+    near: bool,
     memory: Arc<dyn Keeper>,
 }
 
@@ -46,7 +47,7 @@ impl Segments {
     /// and nobody else may touch them until the segments are dropped.
     pub unsafe fn over(parts: Vec<*mut [u8]>, keeper: Arc<dyn Keeper>) -> Segments {
         let len = parts.iter().map(|part| part.len()).sum();
-        Segments { parts, len, memory: keeper }
+        Segments { parts, len, near: false, memory: keeper }
     }
 
     /// Segments of their own, not of an arena. `len` is rounded up to 4 KiB.
@@ -54,7 +55,17 @@ impl Segments {
         let mut pages = vec![Page([0; BLOCK]); len.div_ceil(BLOCK).max(1)];
         let len = pages.len() * BLOCK;
         let part = ptr::slice_from_raw_parts_mut(pages.as_mut_ptr().cast(), len);
-        Segments { parts: vec![part], len, memory: Arc::new(Pages(pages)) }
+        Segments { parts: vec![part], len, near: false, memory: Arc::new(Pages(pages)) }
+    }
+
+    /// All of their bytes are from a disk tier, which keeps them.
+    pub fn set_near(&mut self) {
+        self.near = true;
+    }
+
+    /// Whether a disk tier has brought all of their bytes.
+    pub fn is_near(&self) -> bool {
+        self.near
     }
 
     /// Bytes in all.
@@ -133,14 +144,14 @@ impl Segments {
             cut.extend((first < len).then(|| piece(first, len - first)));
             left -= first;
         }
-        let cut = Segments { parts: cut, len: self.len - at, memory: Arc::clone(&self.memory) };
+        let cut = Segments { parts: cut, len: self.len - at, near: false, memory: Arc::clone(&self.memory) };
         (self.parts, self.len) = (kept, at);
         cut
     }
 
     /// Puts others behind these.
     pub fn append(&mut self, others: Segments) {
-        let Segments { parts, len, memory } = others;
+        let Segments { parts, len, memory, .. } = others;
         let same = ptr::addr_eq(Arc::as_ptr(&self.memory), Arc::as_ptr(&memory));
         for part in parts {
             match self.parts.last_mut() {

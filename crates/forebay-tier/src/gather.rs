@@ -31,6 +31,8 @@ struct Gathering {
     len: usize,
     urgent: bool,
     label: Label,
+    /// Whether the source has no part of it.
+    near: bool,
     state: Mutex<State>,
 }
 
@@ -79,7 +81,16 @@ pub(crate) fn start(tiered: &Arc<Tiered>, fetch: Fetch, lying: Vec<Lying>, missi
     let memory = cut.iter().map(|_| None).chain([Some(rest)]).collect();
     let state = State { parts: memory, expected: parts.len(), missing: None, outcome: Ok(()), done: Some(done) };
     let tiered = Arc::clone(tiered);
-    let gathering = Arc::new(Gathering { tiered, id, offset, len, urgent, label, state: Mutex::new(state) });
+    let gathering = Arc::new(Gathering {
+        tiered,
+        id,
+        offset,
+        len,
+        urgent,
+        label,
+        near: missing.len == 0,
+        state: Mutex::new(state),
+    });
     for (at, (part, memory)) in parts.into_iter().zip(cut).enumerate() {
         match part {
             Part::Stored(group) => gathering.read(at, group, memory),
@@ -131,11 +142,16 @@ impl Gathering {
             all
         });
         let (missing, outcome) = (state.missing.take(), std::mem::replace(&mut state.outcome, Ok(())));
-        let (Some(memory), Some(done)) = (memory, state.done.take()) else { return };
+        let (Some(mut memory), Some(done)) = (memory, state.done.take()) else { return };
         drop(state);
         match missing {
             Some(missing) if outcome.is_ok() => self.repair(missing, memory, done),
-            _ => done(memory, outcome),
+            _ => {
+                if self.near {
+                    memory.set_near();
+                }
+                done(memory, outcome);
+            }
         }
     }
 

@@ -171,6 +171,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             if (fetch.told || self.told.is_any()) && self.settles_for_list(slot, key, fetch) {
                 continue;
             }
+            if fetch.near {
+                self.memory.is_cheap(slot, fetch.device);
+            }
             self.memory.settles(slot, fetch);
         }
         if !fetch.is_hint() {

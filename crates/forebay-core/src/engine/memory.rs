@@ -256,6 +256,14 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         }
     }
 
+    /// A frame is about to settle whose block a disk tier has: where contexts have parts it is
+    /// among the first to go, unless it is referred to once more.
+    pub(super) fn is_cheap(&mut self, slot: Slot, device: DeviceId) {
+        if let Some(class) = self.segments.class_of_dropped(self.partition(device)) {
+            self.directory.frames.set_count(slot, class);
+        }
+    }
+
     /// A fetch was called off before it brought a block. Whether nobody has asked for that
     /// meanwhile, so that it is not wasted.
     pub(super) fn calls_off(&mut self, key: BlockKey) -> bool {

@@ -109,6 +109,11 @@ impl Requests {
         self.inflight.issue(fetch)
     }
 
+    /// [`InFlight::is_near`].
+    pub(super) fn is_near(&mut self, io: IoId) {
+        self.inflight.is_near(io);
+    }
+
     /// [`InFlight::over`].
     pub(super) fn over(&mut self, io: IoId, waiters: &mut Vec<ReadId>) -> Option<Fetch> {
         self.inflight.over(io, waiters)

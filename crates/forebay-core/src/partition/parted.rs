@@ -168,6 +168,11 @@ impl Parted {
         self.parts.recalls(policy, directory, ghost, place)
     }
 
+    /// The class of blocks that go first.
+    pub(super) fn class_of_dropped(&self) -> Class {
+        self.parts.class_of_dropped()
+    }
+
     /// [`ContextParts::class_for`].
     pub(super) fn class_for(&self, old: Class, place: Place) -> Class {
         self.of_used(place, Use::First).map_or(old, |place| self.parts.class_for(old, place))

@@ -181,6 +181,11 @@ impl<R: Replacement> Segments<R> {
         }
     }
 
+    /// The class of blocks that go first, where contexts have parts.
+    pub fn class_of_dropped(&self, partition: usize) -> Option<Class> {
+        self.parted.get(partition).map(Parted::class_of_dropped)
+    }
+
     /// [`Replacement::remove`], also of a ghost. A slot that no segment has is left alone.
     pub fn remove<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let at = self.of(directory, slot);

@@ -1,7 +1,10 @@
 //! The policy of the disk tier: beside a naive twin, and by what it writes.
 
 use forebay_core::tier::{Admit, Evict, FileKey, Found, Piece, Place, Rules, Run, Setup, Tier};
+use forebay_core::{BlockKey, EventKind, FileId};
 use proptest::prelude::*;
+
+use crate::bench::Bench;
 
 const CHUNK: u32 = 4;
 const SEGMENT: u32 = 24;
@@ -233,4 +236,32 @@ fn a_tier_is_restored_and_gives_up_what_was_read_longest_ago() {
     assert_eq!((turn.sealed, turn.opened), (None, 3), "of those that were not read the oldest");
     let next = tier.turn().and_then(|turn| turn.sealed).expect("the open segment is sealed");
     assert_eq!((next.segment, next.number), (3, u64::from(SEGMENTS) + 1), "after those of the run before");
+}
+
+/// Blocks that a disk tier brings are the first that memory gives up; those of the device stay.
+#[test]
+fn blocks_that_a_tier_keeps_are_given_up_first() {
+    let kept = |near: bool| {
+        let mut bench = Bench::new("auto").with_files(30, 100);
+        bench.held = true;
+        for file in [1, 0] {
+            bench.read(file, 0, 100);
+            for io in std::mem::take(&mut bench.under_way) {
+                if near && file == 0 {
+                    bench.tell(EventKind::Near { io });
+                }
+                bench.tell(EventKind::Arrived { io });
+            }
+        }
+        bench.held = false;
+        (2..21).for_each(|file| drop(bench.read(file, 0, 100)));
+        [0, 1].map(|file| {
+            let there = |block: &u32| bench.core.frame(BlockKey::new(FileId(file), *block)).is_some();
+            (0..100).filter(there).count()
+        })
+    };
+    let [first, second] = kept(false);
+    assert!(first == 100 && second < 100, "without a tier the older one goes first: {first} and {second}");
+    let [near, far] = kept(true);
+    assert!(near < 100 && far == 100, "{near} of those in the tier, {far} of the others");
 }

@@ -39,6 +39,8 @@ struct Errand {
     attempt: u32,
     device: DeviceId,
     reason: Reason,
+    /// Whether a disk tier has brought it.
+    near: bool,
     object: Arc<dyn Object>,
 }
 
@@ -86,9 +88,9 @@ impl Engine {
                 if let (Ok(object), Some(frames)) = (state.object(extent.file), frames) {
                     let (id, demanded, asked) = (FetchId::unique(), demand.len, 0..extent.len);
                     state.under_way.insert(io, (id, Arc::clone(&object)));
-                    let (attempt, reason) = (0, cause.into());
+                    let (attempt, reason, near) = (0, cause.into(), false);
                     let errand =
-                        Errand { io, id, extent, frames, demanded, hits, asked, attempt, device, reason, object };
+                        Errand { io, id, extent, frames, demanded, hits, asked, attempt, device, reason, near, object };
                     work.push(Work::Fetch(errand));
                 } else {
                     // Closed meanwhile: only a prefetch can meet this.
@@ -179,6 +181,7 @@ impl Engine {
         let object = Arc::clone(&errand.object);
         let (id, urgent, begun) = (errand.id, errand.demanded > 0, self.now());
         let done = Box::new(move |buffer: Segments, outcome: Result<()>| {
+            let errand = Errand { near: buffer.is_near(), ..errand };
             drop(buffer);
             let nanoseconds = engine.now().since(begun);
             let bytes = outcome.as_ref().map(|()| len as u64);
@@ -198,7 +201,12 @@ impl Engine {
         let Range { start, end } = errand.asked;
         let Err(error) = outcome else {
             return match end {
-                _ if end == extent.len => self.tell(EventKind::Arrived { io }),
+                _ if end == extent.len => {
+                    if errand.near {
+                        self.tell(EventKind::Near { io });
+                    }
+                    self.tell(EventKind::Arrived { io });
+                }
                 _ if end == demanded => self.tell(EventKind::Failed { io, valid: end, error: libc::EIO }),
                 _ => self.fetch(Errand { asked: end..end + 1, ..errand }),
             };

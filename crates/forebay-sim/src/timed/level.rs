@@ -208,6 +208,11 @@ impl Level {
         }
     }
 
+    /// A disk tier brought all of a fetch.
+    pub(super) fn near(&mut self, at: Instant, io: IoId) {
+        self.tell(at, EventKind::Near { io });
+    }
+
     /// A fetch brought everything.
     pub(super) fn arrived(&mut self, at: Instant, io: IoId) {
         self.tell_now(at, EventKind::Arrived { io });

@@ -354,6 +354,11 @@ impl ContextParts {
         part_of(class) == DEFAULT
     }
 
+    /// The class of one-shot blocks.
+    pub fn class_of_dropped(&self) -> Class {
+        class(ONE_SHOT)
+    }
+
     /// The class of a frame that is under way for `class`, and that a context wants whose blocks go
     /// to `place`.
     pub fn class_for(&self, old: Class, place: Place) -> Class {

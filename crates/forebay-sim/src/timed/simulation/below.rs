@@ -122,7 +122,7 @@ impl Simulation<'_> {
             return self.levels[last].arrived(now, io);
         };
         let block = u64::from(self.setup.block_bytes);
-        let over = tier.answered(io);
+        let (over, near) = (tier.answered(io), tier.missing(io).len == 0);
         if device != TIER {
             let missing = tier.missing(io);
             let missing_end = (u64::from(missing.end()) * block).min(end);
@@ -133,6 +133,9 @@ impl Simulation<'_> {
             }
         }
         if over {
+            if near {
+                self.levels[last].near(now, io);
+            }
             self.levels[last].arrived(now, io);
         }
     }
