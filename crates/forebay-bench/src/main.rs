@@ -31,6 +31,7 @@ mod report;
 mod serve;
 mod storage_aware;
 mod supply_chain;
+mod tier;
 mod timed;
 mod told;
 mod trace_read;
@@ -136,6 +137,7 @@ const BENCHES: &[(&str, Bench)] = &[
         auto::run(smoke, quick, &only)
     }),
     ("programs", programs::run),
+    ("tier", tier::run),
     ("timed", timed::run),
     ("object-stream", object_stream::run),
     ("told", told::run),
