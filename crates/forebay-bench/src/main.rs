@@ -32,6 +32,7 @@ mod scrape;
 mod serve;
 mod storage_aware;
 mod supply_chain;
+mod tier;
 mod timed;
 mod told;
 mod trace_read;
@@ -137,6 +138,7 @@ const BENCHES: &[(&str, Bench)] = &[
         auto::run(smoke, quick, &only)
     }),
     ("programs", programs::run),
+    ("tier", tier::run),
     ("timed", timed::run),
     ("object-stream", object_stream::run),
     ("told", told::run),

@@ -30,6 +30,14 @@ fn reading_traces() {
 }
 
 #[test]
+fn on_the_disk() {
+    let _fio = need!("fio");
+    let rows = smoke(&["tier"]);
+    assert!(rows.contains("tier hits of 1024 KiB, 32 at a time") && rows.contains("fio, a plain file"), "{rows}");
+    assert!(rows.contains("a miss of 64 KiB, an empty tier") && rows.contains("everything found"), "{rows}");
+}
+
+#[test]
 fn in_virtual_time() {
     let rows = smoke(&["bridge", "timed"]);
     assert!(rows.contains("live engine, paced") && rows.contains("block references/s"), "{rows}");
