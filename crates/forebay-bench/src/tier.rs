@@ -199,8 +199,8 @@ fn theirs_of(fio: &Path, plain: &Path, load: Load) -> anyhow::Result<f64> {
     report["jobs"][0]["read"]["iops"].as_f64().with_context(|| format!("fio says no rate: {text}"))
 }
 
-/// An engine's miss, with an empty tier in front of the source and without. The tier takes
-/// next to nothing, since each block is fetched once. Without `--disk` a miss is that without a tier.
+/// An engine's miss, with an empty tier in front of the source and without. The tier takes next to
+/// nothing, since each block is fetched once. Without `--disk` a miss is that without a tier.
 fn misses(folder: &Path, len: usize, effort: Effort) -> anyhow::Result<Row> {
     const SIZE: u64 = 1 << 40;
     let tiers = Tiers::open(vec![Options::new(folder.join(format!("empty-{len}")), ROOM * FILE_ROOM + BESIDE)])?;

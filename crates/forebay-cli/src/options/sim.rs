@@ -177,7 +177,7 @@ pub(crate) struct Time {
     ///
     /// It keeps blocks that were fetched twice, as `forebay mount --disk` does. A size is as with
     /// --memory. Example: `--disk 200GiB`
-    #[arg(long, value_name = "SIZE", requires = "device", env = "FOREBAY_SIM_DISK")]
+    #[arg(long, value_name = "SIZE", requires = "device")]
     pub(crate) disk: Option<Capacity>,
 
     /// The device that the disk tier lies on
