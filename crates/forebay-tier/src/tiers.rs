@@ -1,8 +1,8 @@
 //! Tiers in several folders, as one.
 
-use std::fs;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::{fs, path};
 
 use forebay_source::{Identity, io};
 use parking_lot::Mutex;
@@ -104,6 +104,9 @@ impl Owned {
         if options.size < Options::LEAST {
             return Err(Error::TooSmall { dir: options.dir, size: options.size });
         }
+        // The process may go elsewhere, as one does that leaves its terminal.
+        let dir = path::absolute(&options.dir).map_err(Error::refused(&options.dir, "find"))?;
+        options.dir = dir;
         let folder = Folder::open(&options.dir)?;
         let reader = io::shared().map_err(Error::Start)?;
         let mut files = found(&options.dir).map_err(Error::refused(&folder.segments(), "list"))?;

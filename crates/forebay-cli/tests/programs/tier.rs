@@ -4,10 +4,11 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use forebay_testkit::far::{Distance, FarProxy};
+use forebay_testkit::mounts::MountPoint;
 use forebay_testkit::need;
 use forebay_testkit::process::Signal;
 use forebay_testkit::s3::{BUCKET, S3};
@@ -179,4 +180,31 @@ fn folders_that_cannot_be_a_tier_are_refused() {
     refused(&["--disk", text(&tier), "--disk-size", "100MiB", "--memory", "20MiB"], "too little memory");
     let none = cache(&["info", text(&source)]);
     assert!(none.status.code() == Some(2) && said(&none).contains("no disk tier"), "{}", said(&none));
+}
+
+/// A mount in the background leaves its folder, and its tier stays where it was named from there.
+#[test]
+fn a_relative_folder_holds_in_the_background() {
+    let (source, at) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    // More than memory holds, so that it is fetched twice.
+    for number in 0..6 {
+        fs::write(source.path().join(name(number)), content(number, 10 << 20)).expect("written");
+    }
+    let point = MountPoint::new().expect("a mount point");
+    let mut command = forebay(&["mount", "--daemon", text(source.path()), text(point.path()), "--disk", "tier"]);
+    command.args(["--disk-size", "100MiB", "--disk-free", "0", "--memory", "64MiB", "--kernel-cache", "off"]);
+    let status = command.current_dir(at.path()).stdout(Stdio::null()).status().expect("it starts");
+    assert_eq!(status.code(), Some(0));
+    let figure = |name: &str| {
+        let stats = forebay(&["stats", "--json", text(point.path())]).output().expect("the command starts");
+        json(&stats)["tiers"][0][name].clone()
+    };
+    eventually("pieces are written", || {
+        for number in 0..6 {
+            assert!(fs::read(point.path().join(name(number))).expect("readable") == content(number, 10 << 20));
+        }
+        assert_eq!(figure("no_writes"), Value::Null);
+        figure("pieces").as_u64() > Some(0)
+    });
+    assert!(at.path().join("tier/forebay-1/segments/00000000").exists());
 }
