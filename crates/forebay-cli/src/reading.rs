@@ -86,12 +86,19 @@ fn start(
     costs: Vec<DeviceCost>,
     Beside { sources, shows: Shows { referenced, apart, .. }, tiers }: Beside<'_>,
 ) -> Result<(Tree, Vec<DeviceCost>), Failure> {
-    let apart = apart + tiers.map_or(0, |tiers| tiers.memory());
+    let tier = tiers.map_or(0, |tiers| tiers.memory());
+    let apart = apart + tier;
     let given = options.memory.bytes();
     let memory = given.saturating_sub(Share::of(sources, given).all + apart);
     let config = Config { memory, policy: options.policy, referenced, record: options.record.clone() };
     let beside = |memory| Share::of(sources, memory).all + apart;
-    let engine = Engine::start(config, costs.clone()).map_err(|error| refusal(error, given, beside))?;
+    let engine = Engine::start(config, costs.clone()).map_err(|error| match refusal(error, given, beside) {
+        Failure::Input(reason) if tier > 0 => Failure::input(format!(
+            "{reason}; the disk tier takes {} MiB of them, and less with a smaller --disk-size",
+            tier.div_ceil(1 << 20)
+        )),
+        failure => failure,
+    })?;
     let tree = Tree::new(engine, branches).map_err(Failure::input)?;
     Ok((tree, costs))
 }

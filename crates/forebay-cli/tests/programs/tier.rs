@@ -177,7 +177,10 @@ fn folders_that_cannot_be_a_tier_are_refused() {
     refused(&["--disk", text(&tier), "--disk-size", "120%"], "a share is 0% to 100%");
     refused(&["--disk", text(&folder.path().join("file")), "--disk-size", "100MiB"], "file");
     refused(&["--disk", text(&folder.path().join("no/where")), "--disk-size", "100MiB"], "no/where");
-    refused(&["--disk", text(&tier), "--disk-size", "100MiB", "--memory", "20MiB"], "too little memory");
+    refused(
+        &["--disk", text(&tier), "--disk-size", "100MiB", "--memory", "20MiB"],
+        "the disk tier takes 18 MiB of them",
+    );
     let none = cache(&["info", text(&source)]);
     assert!(none.status.code() == Some(2) && said(&none).contains("no disk tier"), "{}", said(&none));
 }
