@@ -97,11 +97,11 @@ pub struct Setup {
     pub chunk_blocks: u32,
     /// The most pieces, which bounds the memory that the index takes.
     pub pieces: u32,
-    /// What is written, and what is given up.
+    /// The rules of admission and eviction.
     pub rules: Rules,
 }
 
-/// What is written, and what is given up.
+/// The rules of admission and eviction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
     /// Which fetched blocks are written.
@@ -135,7 +135,7 @@ pub enum Evict {
     Lru,
 }
 
-/// What a tier did, in blocks.
+/// The counters of a tier, in blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Blocks that fetches asked for.
@@ -175,7 +175,7 @@ impl Tier {
         &self.setup
     }
 
-    /// What it did until now.
+    /// The counters until now.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -196,7 +196,7 @@ impl Tier {
     pub fn look(&mut self, run: Run, found: &mut Vec<Found>) -> Run {
         self.counts.asked += u64::from(run.len);
         self.segments.asked(run.len);
-        let (mut start, mut end) = (run.start, run.end());
+        let (from, mut start, mut end) = (found.len(), run.start, run.end());
         while start < end {
             let Some(next) = self.take(run.within(start, end), start) else { break };
             start = next.part.end();
@@ -210,7 +210,7 @@ impl Tier {
         }
         found[head..].reverse();
         let missing = Run { start, len: end - start, ..run };
-        found.iter().for_each(|found| self.admission.fetched(found.piece.run));
+        found[from..].iter().for_each(|found| self.admission.fetched(found.piece.run));
         parts(missing, self.setup.chunk_blocks).for_each(|part| self.admission.fetched(part));
         missing
     }
@@ -230,7 +230,7 @@ impl Tier {
         (run.start..run.end()).for_each(|start| self.admission.unread(Run { start, ..run }));
     }
 
-    /// What was missing has come. Appends the pieces of it that are worth a write.
+    /// The missing run has come. Appends the pieces of it that are worth a write.
     pub fn offer(&mut self, run: Run, worth: &mut Vec<Run>) {
         let (admission, index) = (&self.admission, &self.index);
         let mean = |segment| admission.mean(index.of_segment(segment).map(|piece| piece.run));

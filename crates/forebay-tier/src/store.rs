@@ -208,7 +208,7 @@ pub(crate) fn policy(options: &Options) -> Tier {
     let rest = (u64::from(files) * FILE / INDEX_SHARE).saturating_sub(beside);
     let table = |pieces: u64| pieces.next_power_of_two() * 4;
     let most = [rest / 36, rest / 40].into_iter().find(|&pieces| pieces * 32 + table(pieces) <= rest);
-    // The sketch of admission may leave too little. There is room for whole chunks in any case, and
+    // The counts of admission may leave too little. There is room for whole chunks in any case, and
     // for a segment of small pieces beside them: with less, free segments would not be used.
     let least = u64::from(segments) * u64::from(SEGMENT_BLOCKS / CHUNK_BLOCKS) + u64::from(SEGMENT_BLOCKS);
     let pieces = most.unwrap_or(0).max(least);

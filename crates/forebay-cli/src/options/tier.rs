@@ -24,7 +24,7 @@ pub(crate) struct Tier {
     #[arg(long, value_name = "SIZE", default_value = "50%")]
     pub(crate) disk_size: Amount,
 
-    /// What stays free in the file system of a --disk folder: bytes, or a share
+    /// Space that stays free in the file system of a --disk folder: bytes, or a share
     ///
     /// Below it the tier removes files of its own. Example: `--disk-free 20GiB`
     #[arg(long, value_name = "SIZE", default_value = "10%")]

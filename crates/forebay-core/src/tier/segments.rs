@@ -109,8 +109,8 @@ impl Segments {
         Some(place)
     }
 
-    /// Whether there is room for a piece of so many blocks without that a segment is given up, or
-    /// was.
+    /// Whether there is room for a piece of so many blocks, and no segment was or would be given up
+    /// for it.
     pub(super) fn has_room(&self, blocks: u32) -> bool {
         self.free > 0 || self.open.is_some() && !self.replaces && self.next + blocks <= self.blocks
     }

@@ -246,7 +246,7 @@ pub struct TierSetup {
     pub bytes: u64,
     /// The disk that it lies on.
     pub device: DeviceSetup,
-    /// What is written, and what is given up.
+    /// The rules of admission and eviction.
     pub rules: Rules,
 }
 

@@ -49,7 +49,7 @@ struct Parts {
 
 /// The requests of one fetch.
 pub(super) struct Requests {
-    /// The blocks that the device brings, as first and number; none if the tier has all.
+    /// The blocks that the device brings; none if the tier has all.
     pub(super) missing: Run,
     /// Reads of the tier's disk.
     pub(super) reads: Vec<Request>,
@@ -123,7 +123,7 @@ impl Tiered {
         parts.open == 0
     }
 
-    /// A device has brought what was missing of a fetch: the requests to the tier's disk that
+    /// A device has brought the missing blocks of a fetch: the writes to the tier's disk that
     /// follow.
     pub(super) fn brought(&mut self, io: IoId) -> Vec<Request> {
         let mut worth = std::mem::take(&mut self.worth);
@@ -171,12 +171,10 @@ impl Tiered {
     }
 }
 
-/// Adds a request, to the last one if it goes on from there.
+/// Adds a request of the same kind, to the last one if it goes on from there.
 fn join(requests: &mut Vec<Request>, next: Request) {
     match requests.last_mut() {
-        Some(last)
-            if last.write == next.write && last.start + last.len == next.start && last.len + next.len <= WRITE =>
-        {
+        Some(last) if last.start + last.len == next.start && last.len + next.len <= WRITE => {
             last.len += next.len;
         }
         _ => requests.push(next),

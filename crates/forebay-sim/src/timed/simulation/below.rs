@@ -128,7 +128,7 @@ impl Simulation<'_> {
             let missing_end = (u64::from(missing.end()) * block).min(end);
             self.storage.count_read(device, missing_end - offset.max(u64::from(missing.start) * block));
             for request in tier.brought(io) {
-                self.storage.count_written(TIER, if request.write { request.len } else { 0 });
+                self.storage.count_written(TIER, request.len);
                 self.submit(TIER, WRITE, request);
             }
         }
