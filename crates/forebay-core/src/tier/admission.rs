@@ -1,6 +1,6 @@
 //! Which fetched blocks are worth a write.
 //!
-//! What one scan reads is fetched once, so a piece has to be fetched a second time before it is
+//! The blocks of a scan are fetched once, so a piece has to be fetched a second time before it is
 //! written. That also keeps away what memory holds: it is not fetched again. While the tier is
 //! full, a piece has to be fetched more often than those that it would replace, as TinyLFU has it
 //! (Einziger, Friedman and Manes, ACM Transactions on Storage 2017, §3). So of a data set that is
@@ -26,7 +26,7 @@ const AHEAD: u32 = 2;
 /// A mean of counts is in sixteenths.
 const SIXTEENTHS: u32 = 16;
 
-/// What a piece is compared with.
+/// The pieces that a piece is compared with.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Compared {
     /// There is room.

@@ -265,3 +265,17 @@ fn blocks_that_a_tier_keeps_are_given_up_first() {
     let [near, far] = kept(true);
     assert!(near < 100 && far == 100, "{near} of those in the tier, {far} of the others");
 }
+
+/// A window that was read many times and is passed on gives its segments up to the next one, though
+/// its pieces were fetched more often.
+#[test]
+fn a_window_that_has_passed_on_gives_room() {
+    let mut tier = real(Admit::Often);
+    let round = |tier: &mut Tier, first: u64| -> u32 {
+        let files = u64::from(CAPACITY / 32);
+        (first..first + files).map(|file| fetch(tier, run(file.wrapping_mul(0x9e37_79b9_7f4a_7c15), 0, 32)).0).sum()
+    };
+    (0..20).for_each(|_| _ = round(&mut tier, 0));
+    let hits: Vec<u32> = (0..10).map(|_| round(&mut tier, 1 << 20)).collect();
+    assert!(hits[9] >= CAPACITY / 2, "{hits:?}");
+}

@@ -1,7 +1,7 @@
 //! A disk tier between the last level and the devices: the policy's rules, over a modelled disk.
 //!
 //! A fetch reads what the tier has from the tier's disk, and the rest from its device, at once.
-//! What came from the device is offered. Writes take their time on the tier's disk; a piece can be
+//! Blocks from the device are offered. Writes take their time on the tier's disk; a piece can be
 //! read as soon as its write has begun.
 
 use forebay_core::tier::{self, FileKey, Found, Piece, Place, Run, Tier};
@@ -32,7 +32,7 @@ pub(super) struct Tiered {
     under_way: Vec<Parts>,
     found: Vec<Found>,
     worth: Vec<Run>,
-    /// What the tier had done when counting began.
+    /// The counters when counting began.
     before: tier::Counts,
 }
 
@@ -158,7 +158,7 @@ impl Tiered {
         self.before = self.tier.counts();
     }
 
-    /// What it has done since.
+    /// The figures since then.
     pub(super) fn figures(&self, disk: &DeviceFigures) -> TierFigures {
         let (now, before) = (self.tier.counts(), self.before);
         let bytes = |now: u64, before: u64| (now - before) * self.block;
