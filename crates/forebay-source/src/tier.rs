@@ -48,3 +48,16 @@ pub struct TierFigures {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_reads: Option<String>,
 }
+
+impl TierFigures {
+    /// What it does, in a word or two: *off*, *reads only* after a write that failed, *opening* while
+    /// segments from before are looked at, else *on*.
+    pub fn state(&self) -> &'static str {
+        match (&self.no_reads, &self.no_writes) {
+            (Some(_), _) => "off",
+            (None, Some(_)) => "reads only",
+            (None, None) if self.recovered_segments < self.segments_before => "opening",
+            (None, None) => "on",
+        }
+    }
+}

@@ -5,6 +5,7 @@ use std::time::Instant;
 use forebay_core::explain::{Device, Stream};
 use forebay_live::explain::{Explained, Named};
 use forebay_live::stats::{DeviceStats, Stats};
+use forebay_source::TierFigures;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize};
@@ -109,8 +110,10 @@ fn mount(frame: &mut Frame<'_>, area: Rect, now: Instant, history: &History, sai
     // Streams have what is left, and a few lines at least.
     let most = usize::from(area.height).saturating_sub(12).max(1);
     let shown = devices.min(most);
-    let lines = [1, 1, 3, 1, shown as u16 + 1 + u16::from(shown < devices), 1].map(Constraint::Length);
-    let areas: [Rect; 7] = Layout::vertical([&lines[..], &[Constraint::Min(2)]].concat()).areas(area);
+    let tiers = said.stats.tiers.len() as u16;
+    let tiers = if tiers > 0 { tiers + 2 } else { 0 };
+    let lines = [1, 1, 3, 1, shown as u16 + 1 + u16::from(shown < devices), 1, tiers].map(Constraint::Length);
+    let areas: [Rect; 8] = Layout::vertical([&lines[..], &[Constraint::Min(2)]].concat()).areas(area);
     frame.render_widget(state(history, now), areas[0]);
     charts(frame, areas[2], history);
     device_table(frame, areas[4], history, &said.stats.devices[..shown]);
@@ -118,7 +121,8 @@ fn mount(frame: &mut Frame<'_>, area: Rect, now: Instant, history: &History, sai
         let more = Line::from(format!("and {} more devices", count((devices - shown) as u64))).dim();
         frame.render_widget(more, Rect { y: areas[4].bottom().saturating_sub(1), height: 1, ..areas[4] });
     }
-    stream_table(frame, areas[6], said);
+    tier_table(frame, areas[6], &said.stats.tiers);
+    stream_table(frame, areas[7], said);
 }
 
 /// Throughput, hit ratio, and late and wasted blocks over time.
@@ -229,6 +233,39 @@ fn device_table(frame: &mut Frame<'_>, area: Rect, history: &History, devices: &
     });
     let rows = rows.collect();
     frame.render_widget(table(&heads(&columns), &widths(&columns), rows, &["device", "state"]), area);
+}
+
+fn tier_table(frame: &mut Frame<'_>, area: Rect, tiers: &[TierFigures]) {
+    if tiers.is_empty() {
+        return;
+    }
+    let wide = area.width >= WIDE;
+    let columns = [
+        column("disk tier", 0, true),
+        column("found", 10, true),
+        column("of asked", 8, true),
+        column("written", 10, true),
+        column("held", 10, wide),
+        column("of", 10, wide),
+        column("damaged", 8, wide),
+        column("state", 12, true),
+    ];
+    let rows = tiers.iter().map(|tier| {
+        let asked = (tier.hit_bytes + tier.miss_bytes).max(1);
+        let cells = vec![
+            tier.folder.display().to_string(),
+            about(tier.hit_bytes),
+            percent(Some(tier.hit_bytes as f64 / asked as f64)),
+            about(tier.written_bytes),
+            about(tier.disk_bytes),
+            about(tier.size_bytes),
+            count(tier.damaged),
+            tier.state().to_string(),
+        ];
+        shown(&columns, cells)
+    });
+    let rows = rows.collect();
+    frame.render_widget(table(&heads(&columns), &widths(&columns), rows, &["disk tier", "state"]), area);
 }
 
 fn stream_table(frame: &mut Frame<'_>, area: Rect, said: &Said) {

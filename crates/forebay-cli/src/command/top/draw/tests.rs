@@ -38,7 +38,10 @@ fn said(scale: u64) -> Said {
         "policy": "auto", "memory_bytes": 512 << 20, "bookkeeping_bytes": 0, "block_bytes": 4096, "frames": 1000,
         "frames_free": 250, "active_streams": 64, "epochs": 3, "devices": [
             device("hot", "Cool"), device("cold\u{1b}[31m", "Warming"), device("https://a.long.name/of/a/server", "Warm")
-        ], "streams": []
+        ], "streams": [], "tiers": [{
+            "folder": "/var/cache/forebay", "hit_bytes": 3 << 30, "miss_bytes": 1 << 30, "written_bytes": 2 << 30,
+            "disk_bytes": 5 << 30, "size_bytes": 100u64 << 30, "no_writes": "the disk is full"
+        }]
     });
     let stream = |number: u64| {
         json!({
@@ -95,6 +98,9 @@ fn everything_is_shown_at_both_widths() {
             "60.0 MiB/s",
             "256.0 KiB",
             "its part of",
+            "/var/cache/forebay",
+            "75.0 %",
+            "reads only",
             "█",
         ] {
             assert!(text.contains(expected), "{expected:?} at {columns}:\n{text}");
