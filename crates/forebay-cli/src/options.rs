@@ -59,7 +59,7 @@ pub(crate) use stores::{Settings, Stores, labels};
 pub(crate) use stripe::Stripe;
 pub(crate) use tier::{Amount, Tier};
 pub(crate) use top::Top;
-pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
+pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceFormats, TraceGenerate, TraceInfo, TracePlay};
 pub(crate) use warm::Warm;
 
 use crate::config;

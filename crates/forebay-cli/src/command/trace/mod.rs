@@ -1,5 +1,6 @@
 //! `forebay trace`: shows, converts, makes and runs traces.
 
+mod formats;
 mod info;
 mod play;
 
@@ -20,6 +21,7 @@ use crate::report;
 pub(crate) fn run(trace: &Trace) -> Result<(), Failure> {
     match &trace.command {
         TraceCommand::Info(info) => info::run(info),
+        TraceCommand::Formats(formats) => formats::run(formats),
         TraceCommand::Convert(convert) => self::convert(convert),
         TraceCommand::Generate(generate) => self::generate(generate),
         TraceCommand::Play(play) => play::run(play),
