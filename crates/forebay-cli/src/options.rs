@@ -212,7 +212,7 @@ pub(crate) enum Command {
     /// Write the pages of man(1)
     #[command(hide = true)]
     Manual(Manual),
-    /// Print docs/cli.md or docs/metrics.md
+    /// Print docs/cli.md, docs/metrics.md or docs/traces.md
     #[command(hide = true)]
     Reference {
         /// The page
@@ -228,6 +228,8 @@ pub(crate) enum Page {
     Cli,
     /// docs/metrics.md
     Metrics,
+    /// docs/traces.md
+    Traces,
 }
 
 /// `forebay mount`

@@ -231,14 +231,6 @@ fn ranks(references: &[u32]) -> Vec<(f64, f64)> {
 #[derive(Default, Serialize)]
 struct Figures {
     trace: String,
-    /// How it is read; of a Parquet file that is said by its schema.
-    format: Option<String>,
-    /// The columns that are read, and those that are not; of texts with columns.
-    columns: Option<String>,
-    columns_not_read: Option<String>,
-    /// Lines that are no requests, and their reasons.
-    left_out: u64,
-    left_out_reasons: Option<String>,
     about: String,
     block_bytes: Option<u32>,
     requests: u64,
@@ -268,6 +260,14 @@ struct Figures {
     top_10_share: f64,
     duration_s: f64,
     made_by: Option<String>,
+    /// How it is read; of a Parquet file that is said by its schema.
+    format: Option<String>,
+    /// The columns that are read, and those that are not; of texts with columns.
+    columns: Option<String>,
+    columns_not_read: Option<String>,
+    /// Lines that are no requests, and their reasons.
+    left_out: u64,
+    left_out_reasons: Option<String>,
 }
 
 impl Figures {

@@ -1,6 +1,6 @@
 //! `forebay trace`: shows, converts, makes and runs traces.
 
-mod formats;
+pub(crate) mod formats;
 mod info;
 mod play;
 

@@ -34,7 +34,7 @@ struct Object {
 }
 
 pub(super) struct Ranked {
-    rank: Rank,
+    kind: Rank,
     capacity: u64,
     held: u64,
     /// The rank of the last object that went.
@@ -46,21 +46,31 @@ pub(super) struct Ranked {
 }
 
 impl Ranked {
-    pub(super) fn new(rank: Rank, capacity: u64) -> Ranked {
-        Ranked { rank, capacity, held: 0, level: 0.0, requests: 0, order: BTreeSet::new(), objects: Vec::new() }
+    pub(super) fn new(kind: Rank, capacity: u64) -> Ranked {
+        Ranked { kind, capacity, held: 0, level: 0.0, requests: 0, order: BTreeSet::new(), objects: Vec::new() }
     }
 
-    fn put(&mut self, key: u32, bytes: u64, uses: u64) {
+    /// The rank of an object that is used now, as bits.
+    fn rank(&self, bytes: u64, uses: u64) -> u64 {
         // libCacheSim's factor: with another one the last digits of ranks would differ from its.
         const FACTOR: f64 = 1e6;
-        let cost = match self.rank {
+        let cost = match self.kind {
             Rank::Landlord => FACTOR,
             Rank::Gdsf => uses as f64 * FACTOR,
         };
-        let rank = (self.level + cost / bytes.max(1) as f64).to_bits();
+        (self.level + cost / bytes.max(1) as f64).to_bits()
+    }
+
+    fn put(&mut self, key: u32, bytes: u64, uses: u64, rank: u64) {
         let place = Place { rank, used: self.requests, key };
         self.order.insert(place);
         self.objects[key as usize] = Some(Object { place, bytes, uses });
+    }
+
+    /// Whether an object of this rank would itself be the next to go. With GDSF it is among those
+    /// that may go; a landlord takes in whoever comes.
+    fn is_least(&self, rank: u64) -> bool {
+        self.kind == Rank::Gdsf && self.order.first().is_some_and(|least| least.rank > rank)
     }
 
     fn give_up(&mut self) {
@@ -80,17 +90,24 @@ impl Objects for Ranked {
         }
         if let Some(object) = self.objects[key as usize] {
             self.order.remove(&object.place);
-            self.put(key, object.bytes, object.uses + 1);
+            let uses = object.uses + 1;
+            self.put(key, object.bytes, uses, self.rank(object.bytes, uses));
             return true;
         }
         if !enters {
             return false;
         }
+        let rank = self.rank(bytes, 1);
         while self.held + bytes > self.capacity {
+            if self.is_least(rank) {
+                self.level = f64::from_bits(rank);
+                return false;
+            }
             self.give_up();
         }
         self.held += bytes;
-        self.put(key, bytes, 1);
+        let rank = if self.kind == Rank::Gdsf { rank } else { self.rank(bytes, 1) };
+        self.put(key, bytes, 1, rank);
         false
     }
 }
