@@ -195,6 +195,10 @@ fn two_readings_that_fit_are_asked_about() {
     assert_eq!(found(b"0 6 657 3\n1 3 357 3\n"), "webcachesim");
     assert_eq!(found(b"9 6 0 3\n1 3 0 4\n"), "lis");
     assert_eq!(found(b"1.5 0 657 3 1\n2.5 0 357 4 0\n"), "disksim");
+    assert_eq!(found(b"1,7,100,9\n2,8,100,-1\n"), "libcachesim");
+    assert_eq!(found(b"1,7,100,get\n2,8,100,set\n"), "csv");
+    assert_eq!(found(b"time,id,size,op\n1,7,100,get\n"), "csv");
+    assert_eq!(found(b"time (ms), object id, size\n1,7,100\n"), "csv");
 }
 
 #[test]

@@ -189,15 +189,13 @@ fn named_unit(name: &str) -> Option<u64> {
     }
 }
 
-/// The delimiter that a line has most of.
+/// The delimiter that a line has most of; a blank, which stands in names and dates too, only if it
+/// has no other.
 pub(super) fn likely_delimiter(line: &[u8]) -> u8 {
     let count = |delimiter: u8| line.iter().filter(|&&byte| byte == delimiter).count();
-    if count(b',') > 0 && line.starts_with(b"#") {
-        // A header in words.
-        return b',';
-    }
     // Of equals the last one wins, so the comma stands last.
-    [b' ', b'|', b';', b'\t', b','].into_iter().max_by_key(|&delimiter| count(delimiter)).unwrap_or(b',')
+    let likely = [b'|', b';', b'\t', b','].into_iter().max_by_key(|&delimiter| count(delimiter)).unwrap_or(b',');
+    if count(likely) == 0 && count(b' ') > 0 { b' ' } else { likely }
 }
 
 /// Where the fields of a line begin and end. One in quotes may have delimiters in it; a doubled

@@ -35,7 +35,14 @@ pub(super) fn preset(preset: Preset, lines: &[u8]) -> bool {
     counted
         && match preset.name() {
             // Any three numbers fit these, so sizes must be sizes and times must rise.
-            "webcachesim" | "libcachesim" => rising(lines, delimiter, 0) && column(lines, delimiter, 2).all(positive),
+            "webcachesim" => rising(lines, delimiter, 0) && column(lines, delimiter, 2).all(positive),
+            "libcachesim" => {
+                let next = |text: &[u8]| text == b"-1" || number(text).is_some();
+                rising(lines, delimiter, 0)
+                    && column(lines, delimiter, 2).all(positive)
+                    && column(lines, delimiter, 3).all(next)
+                    && header(lines, delimiter).is_none_or(|names| names.ends_with(b"next_access_vtime"))
+            }
             // Seconds since 1970, after 2001.
             "tencent-block" => {
                 column(lines, delimiter, 0).all(|text| number(text).is_some_and(|at| at >= 1_000_000_000))
@@ -63,13 +70,17 @@ fn fields(line: &[u8], delimiter: u8) -> Vec<&[u8]> {
     }
 }
 
-/// A column of lines that are no header.
+/// The first line, if it is a header: it begins with no number.
+fn header(lines: &[u8], delimiter: u8) -> Option<&[u8]> {
+    let first = filled(lines).next()?;
+    let begins = fields(first, delimiter).first().copied().unwrap_or_default();
+    begins.iter().any(|byte| !byte.is_ascii_digit() && *byte != b'.').then_some(first)
+}
+
+/// A column of the lines that are no header.
 fn column(lines: &[u8], delimiter: u8, place: usize) -> impl Iterator<Item = &[u8]> {
-    let headed =
-        filled(lines).next().is_some_and(|line| fields(line, delimiter).first().is_some_and(|f| number(f).is_none()));
-    filled(lines)
-        .skip(usize::from(headed))
-        .map(move |line| fields(line, delimiter).get(place).copied().unwrap_or_default())
+    let headers = usize::from(header(lines, delimiter).is_some());
+    filled(lines).skip(headers).map(move |line| fields(line, delimiter).get(place).copied().unwrap_or_default())
 }
 
 fn rising(lines: &[u8], delimiter: u8, place: usize) -> bool {
