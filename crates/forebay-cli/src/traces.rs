@@ -88,25 +88,18 @@ impl Watched {
     /// Says it once, however often the trace is read.
     fn say(&self) {
         static SAID: Once = Once::new();
-        let lines: u64 = self.source.reading().unwrap_or_default().left_out.iter().map(|left_out| left_out.lines).sum();
-        if lines > 0 {
-            SAID.call_once(|| log::warn!("{lines} lines of the trace are left out; `forebay trace info` says which"));
+        let reading = self.source.reading().unwrap_or_default();
+        let lines: u64 = reading.left_out.iter().map(|left_out| left_out.lines).sum();
+        if lines == 0 && reading.doubt.is_none() {
+            return;
         }
+        SAID.call_once(|| {
+            if lines > 0 {
+                log::warn!("{lines} lines of the trace are left out; `forebay trace info` says which");
+            }
+            if let Some(doubt) = reading.doubt {
+                log::warn!("{doubt}");
+            }
+        });
     }
-}
-
-/// The name and the parameters of a synthetic trace, if the text is one. A file of that name comes
-/// first.
-fn synthetic(trace: &Path) -> Option<(&str, &str)> {
-    let text = trace.to_str()?;
-    let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
-    let known = kinds().any(|kind| kind.name == name) && !trace.exists();
-    known.then_some((name, parameters))
-}
-
-/// The trace's name without its folders.
-pub(crate) fn name(trace: &Path) -> String {
-    let whole = trace.as_os_str();
-    let name = if synthetic(trace).is_some() { whole } else { trace.file_name().unwrap_or(whole) };
-    name.to_string_lossy().into_owned()
 }

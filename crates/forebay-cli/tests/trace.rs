@@ -152,6 +152,8 @@ fn formats_are_listed_and_what_is_not_understood_is_said() {
     assert_eq!((figures["left_out"].as_u64(), figures["bytes"].as_u64()), (Some(1), Some(314)));
     let text = stdout(&in_folder(&["info", "cluster"]));
     assert!(text.contains("1 × operation `touch`") && text.contains("columns not read"), "{text}");
+    let written = record(&in_folder(&["convert", "cluster", "cluster.parquet", "--json"]));
+    assert_eq!((written["requests"].as_u64(), written["left_out"].as_u64()), (Some(2), Some(1)));
     // Two formats fit, and one is asked for.
     fs::write(folder.path().join("numbers"), "1 6 657 3\n2 3 357 4\n").expect("written");
     refused(&in_folder(&["info", "numbers"]), &["--format webcachesim or --format lis"]);

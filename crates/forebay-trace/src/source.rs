@@ -76,6 +76,8 @@ pub struct Reading {
     pub unused: Vec<String>,
     /// The lines that are no requests, by the reason.
     pub left_out: Vec<LeftOut>,
+    /// A guess that may be wrong, and the remedy.
+    pub doubt: Option<String>,
 }
 
 /// Lines of a trace that are no requests.

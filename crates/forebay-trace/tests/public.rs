@@ -207,10 +207,6 @@ fn a_refused_csv_says_why() {
         (&b"time,id,size\n1,2,-5\n"[..], "line 2: column 3: `-5` is no size"),
         (b"time,id,size\n1,2,3\nnow,2,3\n", "line 3: column 1: `now` is no time"),
         (b"weight,colour\n1,2\n", "no column of `weight,colour` is called like an object"),
-        (
-            b"# timestamp (ms), op type, object id, object size\n0,1,o6,600\n",
-            "column 2: `1` is no operation that is known",
-        ),
         (b"1,2,3,4,5,6\n", "6 columns and no header"),
     ] {
         let text = error("x.csv", content, &Options::default());
@@ -227,6 +223,12 @@ fn operations_and_columns_can_be_ignored() {
     assert_eq!(gets.requests.iter().map(|request| request.at.0 / 1_000_000).collect::<Vec<_>>(), [0, 300]);
     assert_eq!(gets.reading.left_out, [LeftOut { reason: "operation `2`".to_owned(), lines: 1 }]);
     assert_eq!(read(content.to_vec(), &told("op-col=none")).requests.len(), 3);
+    // A code alone says nothing: its column is not read, and that is said.
+    let guessed = read(content.to_vec(), &Options::default());
+    assert_eq!((guessed.requests.len(), guessed.reading.unused), (3, vec!["`op type`".to_owned()]));
+    let doubt = guessed.reading.doubt.unwrap();
+    assert!(doubt.contains("every line counts as a read") && doubt.contains("column 2: `1`"), "{doubt}");
+    assert!(error("x", content, &told("op-col=2")).contains("column 2: `1` is no operation that is known"));
     assert_eq!(read(content.to_vec(), &told("reads=1,writes=2")).requests[1].operation, Operation::Write);
 }
 

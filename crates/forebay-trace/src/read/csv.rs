@@ -3,7 +3,9 @@
 //! the file. The presets of public traces are read by this.
 //!
 //! A line whose operation is not understood is left out and counted, once another line was
-//! understood. Before that it is an error, since the column is probably a wrong one.
+//! understood. If the very first one is not, the column is probably none of operations: it is not
+//! read, every line counts as a read, and the reading has a doubt. A column that was said to be the
+//! operation's is not doubted: then it is an error.
 
 mod layout;
 mod operation;
@@ -37,6 +39,9 @@ pub(crate) struct Csv {
     begun: bool,
     /// Whether an operation was understood.
     understood: bool,
+    /// Whether the column of the operation was said, not found.
+    said: bool,
+    doubt: Option<String>,
     /// Where the fields of a line are; kept for its memory.
     fields: Vec<Range<usize>>,
 }
@@ -61,6 +66,8 @@ impl Csv {
             left_out: LeftOut::default(),
             begun: false,
             understood: false,
+            said: columns.operation.is_some(),
+            doubt: None,
             fields: Vec::new(),
         })
     }
@@ -116,11 +123,18 @@ impl Csv {
             Meaning::Reads => Some(Operation::Read),
             Meaning::Writes => Some(Operation::Write),
             Meaning::Unknown if !self.understood => {
-                let (column, text) = (self.layout.operation.unwrap_or(0) + 1, quoted(text));
-                return Err(format!(
-                    "column {column}: {text} is no operation that is known; the columns reads=…, writes=… or ignored=… \
-                     say what it is, op-col=none that there is none"
-                ));
+                let unknown = format!(
+                    "column {}: {} is no operation that is known; the columns reads=…, writes=… or ignored=… say what \
+                     it is, op-col=none that there is none",
+                    self.layout.operation.unwrap_or(0) + 1,
+                    quoted(text)
+                );
+                if self.said {
+                    return Err(unknown);
+                }
+                self.doubt = Some(format!("every line counts as a read, since in {unknown}"));
+                self.layout.operation = None;
+                Some(Operation::Read)
             }
             Meaning::Ignored | Meaning::Unknown => None,
         };
@@ -198,11 +212,7 @@ impl Line for Csv {
     }
 
     fn reading(&self) -> Reading {
-        Reading {
-            columns: self.layout.read(),
-            unused: self.layout.unused(),
-            left_out: self.left_out.all(),
-            ..Reading::default()
-        }
+        let (columns, unused) = (self.layout.read(), self.layout.unused());
+        Reading { columns, unused, left_out: self.left_out.all(), doubt: self.doubt.clone(), ..Reading::default() }
     }
 }

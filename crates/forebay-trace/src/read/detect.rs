@@ -76,11 +76,19 @@ pub(crate) fn by_content(name: &str, first: &[u8], whole: bool) -> Result<Format
         return Err(format!("it is binary, but neither parquet nor vscsi nor oracle-general; {known}"));
     }
     let lines = some_lines(looked_at, whole && looked_at.len() == first.len());
-    text(name, lines).map_err(|reason| format!("{reason}; {known}"))
+    let refused = |Refused { reason, chosen }: Refused| if chosen { reason } else { format!("{reason}; {known}") };
+    text(name, lines).map_err(refused)
+}
+
+/// Why a text has no format.
+struct Refused {
+    reason: String,
+    /// Whether the reason names the formats to choose from.
+    chosen: bool,
 }
 
 /// The format of a text with these lines.
-fn text(name: &str, lines: &[u8]) -> Result<Format, String> {
+fn text(name: &str, lines: &[u8]) -> Result<Format, Refused> {
     let fits = |format: Format| requests(format, lines).is_ok();
     if let Some(format) = PARTICULAR.into_iter().find(|&format| likely::particular(format, lines) && fits(format)) {
         return Ok(format);
@@ -102,7 +110,8 @@ fn text(name: &str, lines: &[u8]) -> Result<Format, String> {
             let names: Vec<&str> = readings.iter().map(|format| format.name()).collect();
             let choices: Vec<String> = names.iter().map(|name| format!("--format {name}")).collect();
             let (names, choices) = (names.join(" or "), choices.join(" or "));
-            return Err(format!("its first lines can be read as {names}: say which, {choices}"));
+            let reason = format!("its first lines can be read as {names}: say which, {choices}");
+            return Err(Refused { reason, chosen: true });
         }
     }
     if fits(Format::Lirs) {
@@ -112,7 +121,7 @@ fn text(name: &str, lines: &[u8]) -> Result<Format, String> {
 }
 
 /// CSV and plain text would fit most texts.
-fn generic(name: &str, lines: &[u8]) -> Result<Format, String> {
+fn generic(name: &str, lines: &[u8]) -> Result<Format, Refused> {
     let name = name.to_ascii_lowercase();
     let called = name.contains(".csv") || name.contains(".tsv");
     let mut refusal = String::new();
@@ -127,7 +136,8 @@ fn generic(name: &str, lines: &[u8]) -> Result<Format, String> {
     if one_a_line && !has(b',') && !has(b'\t') && requests(Format::Plain, lines).is_ok() {
         return Ok(Format::Plain);
     }
-    Err(format!("it is text, but its first lines fit no format{refusal}"))
+    let reason = format!("it is text, but its first lines fit no format{refusal}");
+    Err(Refused { reason, chosen: called && !refusal.is_empty() })
 }
 
 /// Whether all characters are those of texts.
@@ -147,7 +157,7 @@ fn some_lines(bytes: &[u8], whole: bool) -> &[u8] {
 
 /// Whether every line has the same number of a delimiter, and some at all.
 fn columns(lines: &[u8], delimiter: u8) -> bool {
-    let lines = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    let lines = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"));
     let mut counts = lines.map(|line| line.iter().filter(|&&byte| byte == delimiter).count());
     let first = counts.next().unwrap_or(0);
     first > 0 && counts.all(|count| count == first)

@@ -63,18 +63,18 @@ forebay trace convert app.strace app.parquet                     # of: strace -f
 forebay sim cluster052.zst --format twitter --sizes --memory 1GiB --policy lru,sieve,gdsf
 ```
 
-- `forebay trace info` names the format, the columns that are read and those that are not, and counts
-  the lines that are no requests by their reasons.
+- `forebay trace info` names the format, the columns that are read and those that are not, and
+  counts the lines that are no requests by their reasons.
 - If two formats fit the first lines, the command asks which (exit code 2) and reads nothing.
-- A line that cannot be, such as one with a negative size, ends the reading. The message has the line
-  and the column.
+- A line that cannot be, such as one with a negative size, ends the reading. The message has the
+  line and the column.
 - A trace of ranges has a file, an offset and a length; it is split into blocks. A trace of objects
   has whole objects of any size.
 
 ## Columns
 
-`--columns` says what stands where in CSV, and adds to a preset or overrides it. A column is a number
-counted from one, a name of the header, or `none`.
+`--columns` says what stands where in CSV, and adds to a preset or overrides it. A column is a
+number counted from one, a name of the header, or `none`.
 
 | part | says |
 | --- | --- |
@@ -95,8 +95,8 @@ and a write in many block traces.
 
 `forebay sim --sizes` counts caches in bytes. An object takes as much room as it has bytes, and
 misses are counted of requests and of bytes. An object has the size of the request that brought it,
-until it is given up. `--admit-below 64KiB` takes in smaller objects only. LRU, FIFO, Clock, SIEVE and
-GDSF have the miss ratios of libCacheSim, digit by digit.
+until it is given up. `--admit-below 64KiB` takes in smaller objects only. LRU, FIFO, Clock, SIEVE
+and GDSF have the miss ratios of libCacheSim, digit by digit.
 
 ## Formats
 ";

@@ -268,6 +268,7 @@ struct Figures {
     /// Lines that are no requests, and their reasons.
     left_out: u64,
     left_out_reasons: Option<String>,
+    doubt: Option<String>,
 }
 
 impl Figures {
@@ -277,6 +278,7 @@ impl Figures {
         self.format = reading.format.map(|format| format.name().to_owned());
         self.columns = joined(reading.columns);
         self.columns_not_read = joined(reading.unused);
+        self.doubt = reading.doubt;
         self.left_out = reading.left_out.iter().map(|left| left.lines).sum();
         let reason = |left: forebay_trace::LeftOut| format!("{} × {}", count(left.lines), left.reason);
         self.left_out_reasons = joined(reading.left_out.into_iter().map(reason).collect());
@@ -327,6 +329,7 @@ impl Figures {
             ("columns", &self.columns),
             ("columns not read", &self.columns_not_read),
             ("lines left out", &self.left_out_reasons),
+            ("doubt", &self.doubt),
         ];
         rows.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))).collect()
     }
