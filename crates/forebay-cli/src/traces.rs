@@ -103,3 +103,19 @@ impl Watched {
         });
     }
 }
+
+/// The name and the parameters of a synthetic trace, if the text is one. A file of that name comes
+/// first.
+fn synthetic(trace: &Path) -> Option<(&str, &str)> {
+    let text = trace.to_str()?;
+    let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
+    let known = kinds().any(|kind| kind.name == name) && !trace.exists();
+    known.then_some((name, parameters))
+}
+
+/// The trace's name without its folders.
+pub(crate) fn name(trace: &Path) -> String {
+    let whole = trace.as_os_str();
+    let name = if synthetic(trace).is_some() { whole } else { trace.file_name().unwrap_or(whole) };
+    name.to_string_lossy().into_owned()
+}
