@@ -182,7 +182,7 @@ pub(crate) enum Command {
     /// Show, convert, make and run traces
     ///
     /// Traces are recorded or synthetic. Example: `forebay trace info day.parquet`
-    Trace(Trace),
+    Trace(Box<Trace>),
     /// Replay a trace for miss ratios or, with a modelled device, for times
     ///
     /// Example: `forebay sim day.parquet --policy lru,arc` or `forebay sim one-whole-0 --device
