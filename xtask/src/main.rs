@@ -54,7 +54,7 @@ enum Chore {
     },
     /// Says which mounts, loop devices, servers and folders tests have left behind
     CheckClean,
-    /// Writes docs/cli.md and docs/metrics.md from the definitions of options and metrics
+    /// Writes docs/cli.md, docs/metrics.md and docs/traces.md from the definitions they are of
     Docs,
     /// Builds a .deb and an .rpm under target/package
     ///

@@ -1,5 +1,5 @@
-//! `docs/cli.md` and `docs/metrics.md`, which the command itself writes from the definitions of its
-//! options and metrics; a test of `forebay-cli` says when they are out of date.
+//! `docs/cli.md`, `docs/metrics.md` and `docs/traces.md`, which the command itself writes from the
+//! definitions of its options, metrics and formats; a test of `forebay-cli` says when they are out of date.
 
 use std::process::Stdio;
 
@@ -10,7 +10,7 @@ use crate::run::cargo;
 
 /// Asks the command for its pages and writes them.
 pub(crate) fn write() -> Result<()> {
-    ["cli", "metrics"].into_iter().try_for_each(one)
+    ["cli", "metrics", "traces"].into_iter().try_for_each(one)
 }
 
 fn one(name: &str) -> Result<()> {

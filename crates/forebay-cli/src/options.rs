@@ -59,7 +59,7 @@ pub(crate) use stores::{Settings, Stores, labels};
 pub(crate) use stripe::Stripe;
 pub(crate) use tier::{Amount, Tier};
 pub(crate) use top::Top;
-pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceGenerate, TraceInfo, TracePlay};
+pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceFormats, TraceGenerate, TraceInfo, TracePlay};
 pub(crate) use warm::Warm;
 
 use crate::config;
@@ -182,7 +182,7 @@ pub(crate) enum Command {
     /// Show, convert, make and run traces
     ///
     /// Traces are recorded or synthetic. Example: `forebay trace info day.parquet`
-    Trace(Trace),
+    Trace(Box<Trace>),
     /// Replay a trace for miss ratios or, with a modelled device, for times
     ///
     /// Example: `forebay sim day.parquet --policy lru,arc` or `forebay sim one-whole-0 --device
@@ -212,7 +212,7 @@ pub(crate) enum Command {
     /// Write the pages of man(1)
     #[command(hide = true)]
     Manual(Manual),
-    /// Print docs/cli.md or docs/metrics.md
+    /// Print docs/cli.md, docs/metrics.md or docs/traces.md
     #[command(hide = true)]
     Reference {
         /// The page
@@ -228,6 +228,8 @@ pub(crate) enum Page {
     Cli,
     /// docs/metrics.md
     Metrics,
+    /// docs/traces.md
+    Traces,
 }
 
 /// `forebay mount`

@@ -1,5 +1,5 @@
-//! `docs/cli.md`, written from the definitions of the options, and `docs/metrics.md`, from the
-//! table of metrics. A test compares them with the files; `cargo xtask docs` writes them anew.
+//! `docs/cli.md`, written from the definitions of the options, `docs/metrics.md` from the table of
+//! metrics, and `docs/traces.md` from that of formats. A test compares them with the files; `cargo xtask docs` writes them anew.
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
@@ -45,6 +45,7 @@ pub(crate) fn run(which: Page) -> Result<(), Failure> {
     output::print(&match which {
         Page::Cli => page(options::definitions()),
         Page::Metrics => forebay_serve::metrics::page(),
+        Page::Traces => crate::command::trace::formats::page(),
     })
 }
 

@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use forebay_trace::generate::{Given, WrongWorkload, kinds, named};
-use forebay_trace::{Error, Options, Source};
+use forebay_trace::{ContextInfo, Error, FileInfo, Options, Reading, Request, Shape, Source};
 
 /// A trace that is in memory, and no file: opened anew for each pass.
 #[derive(Clone)]
@@ -39,7 +39,68 @@ pub(crate) fn open(trace: &Path, options: &Options, seed: u64) -> Result<Box<dyn
             let wrong = |error: WrongWorkload| Error::Format { path: trace.to_owned(), reason: error.to_string() };
             Ok(Box::new(generated.map_err(wrong)?))
         }
-        None => forebay_trace::open(trace, options),
+        None => Ok(Box::new(Watched { source: forebay_trace::open(trace, options)?, ended: false })),
+    }
+}
+
+/// A file that says at its end how many lines were left out: figures of a part of a trace must not
+/// be taken for those of all of it.
+struct Watched {
+    source: Box<dyn Source>,
+    ended: bool,
+}
+
+impl Source for Watched {
+    fn read(&mut self, batch: &mut Vec<Request>) -> Result<usize, Error> {
+        let read = self.source.read(batch)?;
+        if read == 0 && !std::mem::replace(&mut self.ended, true) {
+            self.say();
+        }
+        Ok(read)
+    }
+
+    fn shape(&self) -> Shape {
+        self.source.shape()
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        self.source.progress()
+    }
+
+    fn files(&self) -> Vec<FileInfo> {
+        self.source.files()
+    }
+
+    fn contexts(&self) -> Vec<ContextInfo> {
+        self.source.contexts()
+    }
+
+    fn origin(&self) -> Option<String> {
+        self.source.origin()
+    }
+
+    fn reading(&self) -> Option<Reading> {
+        self.source.reading()
+    }
+}
+
+impl Watched {
+    /// Says it once, however often the trace is read.
+    fn say(&self) {
+        static SAID: Once = Once::new();
+        let reading = self.source.reading().unwrap_or_default();
+        let lines: u64 = reading.left_out.iter().map(|left_out| left_out.lines).sum();
+        if lines == 0 && reading.doubt.is_none() {
+            return;
+        }
+        SAID.call_once(|| {
+            if lines > 0 {
+                log::warn!("{lines} lines of the trace are left out; `forebay trace info` says which");
+            }
+            if let Some(doubt) = reading.doubt {
+                log::warn!("{doubt}");
+            }
+        });
     }
 }
 

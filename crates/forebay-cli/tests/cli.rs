@@ -201,7 +201,7 @@ fn mistakes_in_the_configuration_name_the_file_and_what_is_known() {
 #[cfg(feature = "repro")]
 #[test]
 fn the_pages_of_options_and_metrics_are_up_to_date() {
-    for name in ["cli", "metrics"] {
+    for name in ["cli", "metrics", "traces"] {
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/{name}.md"));
         let page = std::fs::read_to_string(page).expect("it is there");
         let is = stdout(&run(&["reference", name]));

@@ -409,3 +409,24 @@ fn a_disk_tier_before_the_device() {
     refused(&small, &["a disk tier has at least"]);
     refused(&[&small[..6], &["--disk", "1GiB", "--disk-device", "tape"]].concat(), &["tape"]);
 }
+
+#[test]
+fn sizes_count() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("sized.csv");
+    // A small object between large ones: it alone is found again, if bytes are what is counted.
+    let lines: String = (0..300).map(|n| format!("{n},{},{}\n", n % 3, if n % 3 == 0 { 10 } else { 1000 })).collect();
+    std::fs::write(&trace, lines).expect("written");
+    let trace = trace.to_str().expect("text");
+    let found = records(&["sim", trace, "--sizes", "--memory", "1500B", "--policy", "lru,gdsf"]);
+    let figures = |record: &Value| (number(record, "misses"), number(record, "missed_bytes"));
+    assert_eq!(found.len(), 2);
+    assert_eq!(figures(&found[0]), (300.0, 201_000.0), "LRU: {}", found[0]);
+    let (misses, bytes) = figures(&found[1]);
+    assert!(misses < 202.0 && bytes < 201_000.0, "GDSF keeps the small one: {}", found[1]);
+    let small = ["sim", trace, "--sizes", "--memory", "1500B", "--admit-below", "100B"];
+    assert_eq!(figures(&records(&small)[0]), (201.0, 200_010.0));
+    refused(&["sim", trace, "--sizes", "--policy", "arc"], &["'arc' does not count bytes", "lru, fifo, clock, sieve"]);
+    refused(&["sim", trace, "--sizes", "--memory", "7"], &["counted in bytes"]);
+    refused(&["sim", "one-whole-0:files=3", "--sizes"], &["of ranges"]);
+}

@@ -96,7 +96,7 @@ fn a_generated_trace_goes_through_every_format() {
     let figures = |name: &str| {
         let mut figures = record(&run(folder.path(), &["info", name, "--json"]));
         assert!(figures["once_share"].is_number());
-        for differs in ["trace", "made_by"] {
+        for differs in ["trace", "made_by", "format", "columns"] {
             figures[differs].take();
         }
         figures
@@ -133,6 +133,37 @@ fn what_makes_no_sense_is_refused_and_leaves_nothing() {
     let missing = in_folder(&["info", "missing.csv"]);
     assert_eq!(missing.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&missing.stderr).contains("missing.csv: No such file"));
+}
+
+#[test]
+fn formats_are_listed_and_what_is_not_understood_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let in_folder = |args: &[&str]| run(folder.path(), args);
+    let listed: Vec<serde_json::Value> =
+        serde_json::from_str(&stdout(&in_folder(&["formats", "--json"]))).expect("JSON");
+    let twitter = listed.iter().find(|format| format["format"] == "twitter").expect("a preset");
+    assert!(twitter["columns"].as_str().is_some_and(|columns| columns.contains("op-col=6")), "{twitter}");
+    let presets = listed.iter().filter(|format| format["source"] != "").count();
+    assert!(presets >= 14 && stdout(&in_folder(&["formats"])).contains("tencent-block"), "{presets}");
+    let lines = "0,key:a,22,180,100,set,300\n0,key:b,22,90,100,get,0\n1,key:a,22,0,7,touch,0\n";
+    fs::write(folder.path().join("cluster"), lines).expect("written");
+    let figures = record(&in_folder(&["info", "cluster", "--json"]));
+    assert_eq!((figures["format"].as_str(), figures["requests"].as_u64()), (Some("twitter"), Some(2)));
+    assert_eq!((figures["left_out"].as_u64(), figures["bytes"].as_u64()), (Some(1), Some(314)));
+    let text = stdout(&in_folder(&["info", "cluster"]));
+    assert!(text.contains("1 × operation `touch`") && text.contains("columns not read"), "{text}");
+    let written = record(&in_folder(&["convert", "cluster", "cluster.parquet", "--json"]));
+    assert_eq!((written["requests"].as_u64(), written["left_out"].as_u64()), (Some(2), Some(1)));
+    // Two formats fit, and one is asked for.
+    fs::write(folder.path().join("numbers"), "1 6 657 3\n2 3 357 4\n").expect("written");
+    refused(&in_folder(&["info", "numbers"]), &["--format webcachesim or --format lis"]);
+    let told = record(&in_folder(&["info", "numbers", "--format", "webcachesim", "--json"]));
+    assert_eq!(told["bytes"].as_u64(), Some(1014));
+    // Columns alone say that it is CSV.
+    let columns = record(&in_folder(&["info", "numbers", "--columns", "obj-id-col=2,obj-size-col=1", "--json"]));
+    assert_eq!((columns["format"].as_str(), columns["bytes"].as_u64()), (Some("csv"), Some(3)));
+    fs::write(folder.path().join("bad.csv"), "time,id,size\n1,2,3\n2,3,-4\n").expect("written");
+    refused(&in_folder(&["info", "bad.csv"]), &["line 3: column 3: `-4` is no size"]);
 }
 
 #[test]

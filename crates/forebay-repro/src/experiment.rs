@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::sheet::Sheet;
-use crate::{Error, Rule, Verdict};
+use crate::{Error, Kind, Rule, Verdict};
 
 /// An experiment as its description has it.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -30,6 +30,12 @@ pub struct Experiment {
     /// The rules of the judgement, by name.
     #[serde(default)]
     pub rules: BTreeMap<String, Rule>,
+    /// The rules that are about the paper's opponents.
+    #[serde(default)]
+    pub opponent: Vec<String>,
+    /// The rules that are about what is wanted beyond the paper.
+    #[serde(default)]
+    pub wanted: Vec<String>,
     /// The parameters of the experiment's code.
     #[serde(default)]
     pub parameters: toml::Table,
@@ -41,6 +47,22 @@ impl Experiment {
     /// The parameters, as the code's own type.
     pub(crate) fn parameters<T: DeserializeOwned>(&self) -> Result<T, Error> {
         self.parameters.clone().try_into().map_err(|source: toml::de::Error| self.wrong(source.message()))
+    }
+
+    /// The thing that the claim is about: a paper's system, or Forebay where the claim is of our own.
+    pub fn kind(&self) -> Kind {
+        let own = ["auto-", "past-", "today-"].iter().any(|of_ours| self.id.starts_with(of_ours));
+        if own { Kind::Ours } else { Kind::System }
+    }
+
+    /// The thing that a rule is about.
+    fn about(&self, rule: &str) -> Kind {
+        let among = |rules: &[String]| rules.iter().any(|named| named == rule);
+        match () {
+            () if among(&self.opponent) => Kind::Opponent,
+            () if among(&self.wanted) => Kind::Ours,
+            () => self.kind(),
+        }
     }
 
     /// A rule by its name.
@@ -56,7 +78,7 @@ impl Experiment {
                 format!("`{what}` has no figure to judge by `{rule}`: a policy or load that it names is not run");
             return Err(self.wrong(&reason));
         }
-        Ok(Measure { verdict: Some(self.rule(rule)?.judge(value)), ..measure })
+        Ok(Measure { verdict: Some(self.rule(rule)?.judge(value)), kind: self.about(rule), ..measure })
     }
 
     /// A policy by its name.
@@ -100,7 +122,7 @@ pub(crate) struct Job<'a> {
 pub struct Finding {
     /// Our figure, in a few words.
     pub ours: String,
-    /// The verdict: the worst of those on the measures that are judged.
+    /// The claim's verdict: the worst of those on the measures of its kind ([`Finding::kind`]).
     pub verdict: Verdict,
     /// Everything that was measured for it.
     pub measures: Vec<Measure>,
@@ -111,7 +133,7 @@ pub struct Finding {
 }
 
 /// One thing that was measured.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Measure {
     /// The thing measured.
     pub what: String,
@@ -121,19 +143,34 @@ pub struct Measure {
     pub ours: String,
     /// The verdict on it, if it is judged.
     pub verdict: Option<Verdict>,
+    /// The thing that the verdict is about.
+    pub kind: Kind,
 }
 
 impl Measure {
     /// One that is not judged, or not yet.
     pub(crate) fn shown(what: &str, paper: &str, ours: String) -> Measure {
-        Measure { what: what.to_owned(), paper: paper.to_owned(), ours, verdict: None }
+        Measure { what: what.to_owned(), paper: paper.to_owned(), ours, ..Measure::default() }
     }
 }
 
 impl Finding {
-    /// Of these measures, with the worst verdict among them.
+    /// Of these measures. The verdict is that on the paper's system; of a claim without one, that on
+    /// ours; and only if there is neither, that on the opponents.
     pub(crate) fn new(ours: String, measures: Vec<Measure>, charts: Vec<Chart>) -> Finding {
-        let verdict = measures.iter().filter_map(|measure| measure.verdict).min().unwrap_or(Verdict::Fails);
-        Finding { ours, verdict, measures, charts, maps: Vec::new() }
+        let mut finding = Finding { ours, verdict: Verdict::Fails, measures, charts, maps: Vec::new() };
+        finding.verdict = finding.of(finding.kind()).unwrap_or(Verdict::Fails);
+        finding
+    }
+
+    /// The worst verdict on measures of a kind; none if none is judged.
+    pub fn of(&self, kind: Kind) -> Option<Verdict> {
+        self.measures.iter().filter(|measure| measure.kind == kind).filter_map(|measure| measure.verdict).min()
+    }
+
+    /// The thing that the claim's verdict is about.
+    pub fn kind(&self) -> Kind {
+        let judged = |kind: &Kind| self.of(*kind).is_some();
+        [Kind::System, Kind::Ours, Kind::Opponent].into_iter().find(judged).unwrap_or_default()
     }
 }

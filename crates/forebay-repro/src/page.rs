@@ -1,6 +1,6 @@
 //! All findings on one page: the claim's text beside what was found, and the curves.
 
-use crate::{Experiment, Finding, Verdict};
+use crate::{Experiment, Finding, Kind, Verdict};
 use forebay_sim::chart::{self, escape};
 
 /// An experiment and what it found.
@@ -17,14 +17,21 @@ pub struct Checked {
 pub fn page(findings: &[Checked], seed: u64) -> String {
     let mut body = format!(
         "<p>Forebay {}, seed {seed}. A claim <b>holds</b>, is <b>beyond</b> the paper's figure, is <b>weaker</b>, or \
-         <b>fails</b>; the rule is beside it.</p>\n",
+         <b>fails</b>; the rule is beside it. Its verdict is the one about the paper's <b>system</b>. How bad the \
+         paper's <b>opponents</b> are here stands beside it, and what <b>we</b> want beyond the paper. Claims of our \
+         own have only that.</p>\n",
         env!("CARGO_PKG_VERSION")
     );
-    body.push_str("<table>\n<tr><th>claim</th><th>the paper's figure</th><th>ours</th><th>verdict</th></tr>\n");
+    body.push_str(
+        "<table>\n<tr><th>claim</th><th>the paper's figure</th><th>ours</th><th>system</th><th>opponents</th>\
+         <th>wanted</th></tr>\n",
+    );
     for Checked { experiment, finding } in findings {
         let id = escape(&experiment.id);
         let link = format!("<a href=\"#{id}\">{id}</a>");
-        body.push_str(&row(&[link, escape(&experiment.figure), escape(&finding.ours)], Some(finding.verdict)));
+        let verdicts = [Kind::System, Kind::Opponent, Kind::Ours].map(|kind| coloured(finding.of(kind)));
+        let cells = [link, escape(&experiment.figure), escape(&finding.ours)];
+        body.push_str(&row(&[&cells[..], &verdicts].concat()));
     }
     body.push_str("</table>\n");
     for Checked { experiment, finding } in findings {
@@ -41,9 +48,12 @@ fn section(experiment: &Experiment, finding: &Finding) -> String {
         paragraphs(&experiment.claim),
         escape(&experiment.paper)
     ));
-    text.push_str("<table>\n<tr><th>measured</th><th>the paper</th><th>ours</th><th>verdict</th></tr>\n");
+    text.push_str(&format!("<p><b>Found.</b> {}</p>\n", escape(&finding.found().join(" "))));
+    text.push_str("<table>\n<tr><th>measured</th><th>the paper</th><th>ours</th><th>about</th><th>verdict</th></tr>\n");
     for measure in &finding.measures {
-        text.push_str(&row(&[&measure.what, &measure.paper, &measure.ours].map(|cell| escape(cell)), measure.verdict));
+        let about = measure.verdict.map_or("", |_| measure.kind.name());
+        let cells = [&measure.what, &measure.paper, &measure.ours].map(|cell| escape(cell));
+        text.push_str(&row(&[&cells[..], &[about.to_owned(), coloured(measure.verdict)]].concat()));
     }
     text.push_str("</table>\n");
     text.push_str(&format!("<p><b>Setting.</b> {}</p>\n", paragraphs(&experiment.setting)));
@@ -54,11 +64,14 @@ fn section(experiment: &Experiment, finding: &Finding) -> String {
     text
 }
 
-/// Cells that are HTML already, and the verdict if there is one.
-fn row(cells: &[String], verdict: Option<Verdict>) -> String {
+/// Cells that are HTML already.
+fn row(cells: &[String]) -> String {
     let cells: String = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect();
-    let verdict = verdict.map_or_else(String::new, |verdict| format!("<span class=\"{verdict}\">{verdict}</span>"));
-    format!("<tr>{cells}<td>{verdict}</td></tr>\n")
+    format!("<tr>{cells}</tr>\n")
+}
+
+fn coloured(verdict: Option<Verdict>) -> String {
+    verdict.map_or_else(String::new, |verdict| format!("<span class=\"{verdict}\">{verdict}</span>"))
 }
 
 fn paragraphs(text: &str) -> String {

@@ -36,6 +36,36 @@ impl fmt::Display for Verdict {
     }
 }
 
+/// The thing that a rule's sentence is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The paper's own system: as good as the paper says.
+    #[default]
+    System,
+    /// The paper's opponents: as bad as the paper says. Ours may be better.
+    Opponent,
+    /// Forebay: as good as is wanted, beyond the paper or without one.
+    Ours,
+}
+
+impl Kind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::System => "system",
+            Kind::Opponent => "opponent",
+            Kind::Ours => "ours",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// A rule for one measured number.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case", deny_unknown_fields)]

@@ -1,26 +1,42 @@
 //! The columns of a CSV trace.
 
+use std::fmt;
 use std::str::FromStr;
 
-/// The columns of a CSV trace, counted from zero. The header gives those that the user does not,
-/// else libCacheSim's order: time, object, size, operation.
+/// One column.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Column {
+    /// The one at this place, counted from zero.
+    At(usize),
+    /// The one that the header calls so.
+    Called(Box<str>),
+    /// No column, even if the header has one of a known name.
+    Absent,
+}
+
+/// The columns of a CSV trace. The header gives those that the user does not, else libCacheSim's
+/// order: time, object, size, operation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Columns {
     /// The time.
-    pub time: Option<usize>,
+    pub time: Option<Column>,
     /// The object, or (with an offset) the file.
-    pub object: Option<usize>,
+    pub object: Option<Column>,
+    /// The second part of the object's name, such as the disk of a host.
+    pub part: Option<Column>,
     /// The number of bytes.
-    pub size: Option<usize>,
+    pub size: Option<Column>,
+    /// A number of bytes that is added to the size, such as that of the key.
+    pub added: Option<Column>,
     /// The first byte; with it, requests are ranges.
-    pub offset: Option<usize>,
+    pub offset: Option<Column>,
     /// Read or written.
-    pub operation: Option<usize>,
+    pub operation: Option<Column>,
     /// The handler.
-    pub handler: Option<usize>,
+    pub handler: Option<Column>,
     /// The program context.
-    pub context: Option<usize>,
-    /// The character between fields.
+    pub context: Option<Column>,
+    /// The character between fields. Several blanks are one.
     pub delimiter: Option<u8>,
     /// Whether the first line names the columns.
     pub header: Option<bool>,
@@ -28,24 +44,57 @@ pub struct Columns {
     pub numbers: Option<bool>,
     /// Nanoseconds in a unit of time; absent: a second.
     pub unit: Option<u64>,
+    /// Bytes in a unit of the offset; absent: one.
+    pub offset_unit: Option<u32>,
+    /// Bytes in a unit of the size; absent: one.
+    pub size_unit: Option<u32>,
+    /// Operations that read, besides those that every CSV knows.
+    pub reads: Vec<Box<str>>,
+    /// Operations that write.
+    pub writes: Vec<Box<str>>,
+    /// Operations whose lines are left out.
+    pub ignored: Vec<Box<str>>,
 }
 
 /// A description of columns that makes no sense.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "`{0}` describes no column; say it as in time-col=1,obj-id-col=2,obj-size-col=3,op-col=4,offset-col=5,handler-col=6,\
-     context-col=7,delimiter=tab,has-header=true,obj-id-is-num=false,time-unit=ms"
-)]
-pub struct UnknownColumns(String);
+#[error("`{part}` describes no column; say it as in time-col=1,obj-id-col=2; known are {known}", known = KEYS.join(", "))]
+pub struct UnknownColumns {
+    /// The part of the text.
+    pub part: String,
+}
+
+/// The keys that a description may have, each with an example.
+const KEYS: [&str; 18] = [
+    "time-col=1",
+    "obj-id-col=key",
+    "file-col=2",
+    "part-col=3",
+    "obj-size-col=4",
+    "added-size-col=5",
+    "offset-col=6",
+    "op-col=none",
+    "handler-col=7",
+    "context-col=8",
+    "delimiter=tab",
+    "has-header=1",
+    "obj-id-is-num=0",
+    "time-unit=ms",
+    "offset-unit=512",
+    "size-unit=512",
+    "reads=R|0",
+    "writes=W|1, ignored=F",
+];
 
 impl FromStr for Columns {
     type Err = UnknownColumns;
 
-    /// As libCacheSim's trace parameters: `time-col=1,obj-id-col=2`, columns counted from one.
+    /// As libCacheSim's trace parameters: `time-col=1,obj-id-col=2`, columns counted from one. A
+    /// column may also be called by its name in the header, or `none`.
     fn from_str(text: &str) -> Result<Columns, UnknownColumns> {
         let mut columns = Columns::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            columns.set(part).ok_or_else(|| UnknownColumns(part.to_owned()))?;
+            columns.set(part).ok_or_else(|| UnknownColumns { part: part.to_owned() })?;
         }
         Ok(columns)
     }
@@ -55,23 +104,96 @@ impl Columns {
     fn set(&mut self, part: &str) -> Option<()> {
         let (name, value) = part.split_once('=')?;
         let value = value.trim();
-        let column = || Some(Some(value.parse::<usize>().ok()?.checked_sub(1)?));
         match name.trim() {
-            "time-col" => self.time = column()?,
-            "obj-id-col" | "file-col" => self.object = column()?,
-            "obj-size-col" => self.size = column()?,
-            "offset-col" => self.offset = column()?,
-            "op-col" => self.operation = column()?,
-            "handler-col" => self.handler = column()?,
-            "context-col" => self.context = column()?,
+            "time-col" => self.time = Some(column(value)?),
+            "obj-id-col" | "file-col" => self.object = Some(column(value)?),
+            "part-col" => self.part = Some(column(value)?),
+            "obj-size-col" => self.size = Some(column(value)?),
+            "added-size-col" => self.added = Some(column(value)?),
+            "offset-col" => self.offset = Some(column(value)?),
+            "op-col" => self.operation = Some(column(value)?),
+            "handler-col" => self.handler = Some(column(value)?),
+            "context-col" => self.context = Some(column(value)?),
             "delimiter" => self.delimiter = Some(delimiter(value)?),
-            "has-header" => self.header = Some(value.parse().ok()?),
-            "obj-id-is-num" => self.numbers = Some(value.parse().ok()?),
+            "has-header" => self.header = Some(truth(value)?),
+            "obj-id-is-num" => self.numbers = Some(truth(value)?),
             "time-unit" => self.unit = Some(unit(value)?),
+            "offset-unit" => self.offset_unit = Some(bytes(value)?),
+            "size-unit" => self.size_unit = Some(bytes(value)?),
+            "reads" => self.reads = words(value)?,
+            "writes" => self.writes = words(value)?,
+            "ignored" => self.ignored = words(value)?,
             _ => return None,
         }
         Some(())
     }
+
+    /// These columns, and where they say nothing, `others`.
+    pub(crate) fn or(self, others: Columns) -> Columns {
+        let words = |own: Vec<Box<str>>, other| if own.is_empty() { other } else { own };
+        Columns {
+            time: self.time.or(others.time),
+            object: self.object.or(others.object),
+            part: self.part.or(others.part),
+            size: self.size.or(others.size),
+            added: self.added.or(others.added),
+            offset: self.offset.or(others.offset),
+            operation: self.operation.or(others.operation),
+            handler: self.handler.or(others.handler),
+            context: self.context.or(others.context),
+            delimiter: self.delimiter.or(others.delimiter),
+            header: self.header.or(others.header),
+            numbers: self.numbers.or(others.numbers),
+            unit: self.unit.or(others.unit),
+            offset_unit: self.offset_unit.or(others.offset_unit),
+            size_unit: self.size_unit.or(others.size_unit),
+            reads: words(self.reads, others.reads),
+            writes: words(self.writes, others.writes),
+            ignored: words(self.ignored, others.ignored),
+        }
+    }
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Column::At(place) => write!(f, "column {}", place + 1),
+            Column::Called(name) => write!(f, "`{name}`"),
+            Column::Absent => f.write_str("none"),
+        }
+    }
+}
+
+/// A place counted from one, or a name that is no number.
+fn column(value: &str) -> Option<Column> {
+    match value {
+        "" => None,
+        "none" => Some(Column::Absent),
+        number if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Some(Column::At(number.parse::<usize>().ok()?.checked_sub(1)?))
+        }
+        name if name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') && name.len() > 1 => {
+            Some(Column::Called(name.into()))
+        }
+        _ => None,
+    }
+}
+
+fn truth(value: &str) -> Option<bool> {
+    match value {
+        "true" | "1" => Some(true),
+        "false" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+fn bytes(value: &str) -> Option<u32> {
+    value.parse().ok().filter(|bytes| (1..=1 << 20).contains(bytes))
+}
+
+fn words(value: &str) -> Option<Vec<Box<str>>> {
+    let words: Vec<Box<str>> = value.split('|').map(Into::into).collect();
+    words.iter().all(|word| !word.is_empty()).then_some(words)
 }
 
 fn delimiter(value: &str) -> Option<u8> {
@@ -89,11 +211,13 @@ fn delimiter(value: &str) -> Option<u8> {
     }
 }
 
-fn unit(value: &str) -> Option<u64> {
+/// Nanoseconds in a unit of time.
+pub(crate) fn unit(value: &str) -> Option<u64> {
     match value {
-        "s" => Some(1_000_000_000),
+        "s" | "sec" | "seconds" => Some(1_000_000_000),
         "ms" => Some(1_000_000),
         "us" | "µs" => Some(1_000),
+        "100ns" => Some(100),
         "ns" => Some(1),
         _ => None,
     }
@@ -106,20 +230,34 @@ mod tests {
     #[test]
     fn columns_as_libcachesim_says_them() {
         let columns: Columns =
-            "time-col=2, obj-id-col=5, obj-size-col=4, delimiter=,, has-header=false".parse().unwrap();
+            "time-col=2, obj-id-col=5, obj-size-col=4, delimiter=,, has-header=0, op-col=none".parse().unwrap();
         let expected = Columns {
-            time: Some(1),
-            object: Some(4),
-            size: Some(3),
+            time: Some(Column::At(1)),
+            object: Some(Column::At(4)),
+            size: Some(Column::At(3)),
+            operation: Some(Column::Absent),
             delimiter: Some(b','),
             header: Some(false),
             ..Columns::default()
         };
         assert_eq!(columns, expected);
         assert_eq!("time-unit=ms".parse::<Columns>().unwrap().unit, Some(1_000_000));
-        for wrong in ["time-col=0", "time-col=x", "weight-col=1", "time-col", "delimiter=ab", "has-header=maybe"] {
+        let called: Columns = "file-col=LUN,has-header=true,reads=R|0".parse().unwrap();
+        assert_eq!((called.object, called.header), (Some(Column::Called("LUN".into())), Some(true)));
+        assert_eq!(called.reads, ["R".into(), "0".into()]);
+        let wrong = ["time-col=0", "time-col=x", "weight-col=1", "time-col", "delimiter=ab", "has-header=maybe"];
+        for wrong in wrong.into_iter().chain(["reads=", "offset-unit=0", "time-unit=h", "size-unit=-1"]) {
             let error = wrong.parse::<Columns>().unwrap_err().to_string();
             assert!(error.contains(wrong) && error.contains("obj-id-col=2"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_users_columns_come_before_those_of_a_preset() {
+        let own: Columns = "time-unit=ms,reads=look".parse().unwrap();
+        let preset: Columns = "time-col=1,time-unit=s,reads=R,writes=W".parse().unwrap();
+        let both = own.or(preset);
+        assert_eq!((both.unit, both.time), (Some(1_000_000), Some(Column::At(0))));
+        assert_eq!((both.reads, both.writes), (vec!["look".into()], vec!["W".into()]));
     }
 }

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A format of traces. Compression (gzip, xz, zstd) is recognized by content and is not part of it.
+use crate::Preset;
+
+/// A format of traces. Compression (gzip, bzip2, xz, zstd, zip) is recognized by content and is not part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Format {
     /// A block number a line; a line with `*` is skipped.
@@ -34,12 +36,24 @@ pub enum Format {
     Blkparse,
     /// The logs of `fio` (`write_iolog`), versions 2 and 3.
     Fio,
+    /// The output of `strace -f`: reads and writes of files by system calls.
+    Strace,
+    /// The output of `biosnoop` of BCC.
+    Biosnoop,
+    /// `block_rq_issue` of ftrace, `trace-cmd report` or `perf script`.
+    Ftrace,
+    /// The access log of nginx or Apache.
+    AccessLog,
+    /// The access log of a bucket in S3.
+    S3Log,
     /// Forebay's own: Parquet, a row a request.
     Parquet,
+    /// A public trace whose files are CSV of some kind.
+    Preset(Preset),
 }
 
 /// The names and descriptions. One definition: parser, display and help come from it.
-const NAMES: [(Format, &str, &str); 15] = [
+const NAMES: [(Format, &str, &str); 20] = [
     (Format::Lirs, "lirs", "text, a block number a line, lines with * skipped"),
     (Format::Plain, "plain", "text, a key a line"),
     (Format::Lis, "lis", "text of the ARC traces: start block, 512-byte blocks, ignored, request number"),
@@ -54,23 +68,39 @@ const NAMES: [(Format, &str, &str); 15] = [
     (Format::Msr, "msr", "text of MSR Cambridge: file time, host, disk, type, offset, size, response time"),
     (Format::Blkparse, "blkparse", "what blkparse prints"),
     (Format::Fio, "fio", "what fio logs (iolog), version 2 or 3"),
+    (Format::Strace, "strace", "what strace -f prints of openat, read, pread64, lseek, write, close"),
+    (Format::Biosnoop, "biosnoop", "what BCC's biosnoop prints"),
+    (Format::Ftrace, "ftrace", "block_rq_issue of ftrace, trace-cmd report or perf script"),
+    (Format::AccessLog, "access-log", "access logs of nginx and Apache, common or combined: answers as whole objects"),
+    (Format::S3Log, "s3-log", "server access logs of S3: answers as whole objects"),
     (Format::Parquet, "parquet", "Forebay's own: Parquet, a row a request"),
 ];
 
 impl Format {
-    /// All of them, in the order in which they are listed.
+    /// All of them, in the order in which they are listed; presets come last.
     pub fn all() -> impl Iterator<Item = Format> {
-        NAMES.iter().map(|&(format, ..)| format)
+        NAMES.iter().map(|&(format, ..)| format).chain(Preset::all().map(Format::Preset))
     }
 
     /// Its name, as [`FromStr`] takes it.
     pub fn name(self) -> &'static str {
-        self.entry().1
+        match self {
+            Format::Preset(preset) => preset.name(),
+            other => other.entry().1,
+        }
     }
 
     /// A line that describes it.
     pub fn summary(self) -> &'static str {
-        self.entry().2
+        match self {
+            Format::Preset(preset) => preset.summary(),
+            other => other.entry().2,
+        }
+    }
+
+    /// The preset, if it is one.
+    pub fn preset(self) -> Option<Preset> {
+        if let Format::Preset(preset) = self { Some(preset) } else { None }
     }
 
     fn entry(self) -> &'static (Format, &'static str, &'static str) {
@@ -79,7 +109,7 @@ impl Format {
 
     /// All names, for messages.
     pub(crate) fn list() -> String {
-        let names: Vec<&str> = NAMES.iter().map(|&(_, name, _)| name).collect();
+        let names: Vec<&str> = Format::all().map(Format::name).collect();
         names.join(", ")
     }
 }
@@ -109,10 +139,15 @@ impl FromStr for Format {
             "u64" => "u64le".to_owned(),
             "txt" | "text" => "plain".to_owned(),
             "iolog" => "fio".to_owned(),
+            "nginx" | "apache" => "accesslog".to_owned(),
+            "tracecmd" | "blockrqissue" => "ftrace".to_owned(),
             other => other.to_owned(),
         };
-        let found = NAMES.iter().find(|(_, name, _)| plain(name) == wanted);
-        found.map(|&(format, ..)| format).ok_or_else(|| UnknownFormat(text.to_owned()))
+        let also = |format: Format| format.preset().map_or(&[][..], Preset::also);
+        let mut formats = Format::all();
+        let found =
+            formats.find(|&format| [format.name()].iter().chain(also(format)).any(|name| plain(name) == wanted));
+        found.ok_or_else(|| UnknownFormat(text.to_owned()))
     }
 }
 
@@ -128,6 +163,8 @@ mod tests {
         }
         assert_eq!("oracleGeneral".parse(), Ok(Format::OracleGeneral));
         assert_eq!("U32".parse(), Ok(Format::U32Le));
+        assert_eq!("alibaba".parse::<Format>().unwrap().name(), "alibaba-block");
+        assert_eq!("nginx".parse(), Ok(Format::AccessLog));
         let error = "tape".parse::<Format>().unwrap_err().to_string();
         assert!(error.contains("'tape'") && error.contains("lirs") && error.contains("parquet"), "{error}");
     }

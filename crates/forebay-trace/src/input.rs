@@ -1,9 +1,11 @@
 //! Bytes of a trace file: read in large pieces, decompressed on the way. The first bytes tell the
-//! compression, not the name. Several members (gzip), streams (xz) or frames (zstd) in a row are
-//! one content.
+//! compression, not the name. Several members (gzip), streams (bzip2, xz) or frames (zstd) in a row
+//! are one content. A zip holds one file.
+
+mod zip;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,6 +35,17 @@ impl Read for Counted {
     }
 }
 
+impl Seek for Counted {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        self.file.seek(position)
+    }
+}
+
+/// A file, or bytes in memory. Only a zip is read anywhere but from its beginning on.
+pub(crate) trait Raw: Read + Seek + Send {}
+
+impl<R: Read + Seek + Send> Raw for R {}
+
 /// A window that moves over the decompressed content.
 pub(crate) struct Input {
     content: Box<dyn Read + Send>,
@@ -57,13 +70,17 @@ impl Input {
     }
 
     /// The content of `raw`, which may be compressed.
-    pub(crate) fn over(mut raw: Box<dyn Read + Send>) -> io::Result<Input> {
+    pub(crate) fn over(mut raw: Box<dyn Raw>) -> io::Result<Input> {
         let mut first = Vec::with_capacity(6);
         raw.by_ref().take(6).read_to_end(&mut first)?;
         let compression = compression(&first);
+        if compression == Some("zip") {
+            return Input::of(zip::member(raw)?, compression);
+        }
         let whole = io::Cursor::new(first).chain(raw);
         let content: Box<dyn Read + Send> = match compression {
             None => Box::new(whole),
+            Some("bzip2") => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(whole))),
             Some("gzip") => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(whole))),
             Some("xz") => {
                 let stream = Stream::new_stream_decoder(XZ_MEMORY, CONCATENATED)?;
@@ -75,6 +92,10 @@ impl Input {
                 Box::new(decoder)
             }
         };
+        Input::of(content, compression)
+    }
+
+    fn of(content: Box<dyn Read + Send>, compression: Option<&'static str>) -> io::Result<Input> {
         let buffer = vec![0; WINDOW].into_boxed_slice();
         let mut input =
             Input { content, buffer, start: 0, end: 0, ended: false, read: Arc::default(), total: 0, compression };
@@ -139,6 +160,8 @@ fn buffered(raw: impl Read + Send + 'static) -> impl BufRead + Send {
 fn compression(first: &[u8]) -> Option<&'static str> {
     match first {
         [0x1f, 0x8b, ..] => Some("gzip"),
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, 0x41 | 0x72] => Some("bzip2"),
+        [b'P', b'K', 3 | 5, 4 | 6, ..] => Some("zip"),
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd"),
         // A skippable frame, which parallel compressors write first.
@@ -182,13 +205,19 @@ mod tests {
         zstd::encode_all(bytes, 1).unwrap()
     }
 
+    fn bzip2(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
     #[test]
     fn compressed_or_not_the_content_is_the_same_also_of_several_members() {
         let bytes: Vec<u8> =
             (0..1_000_000u32).flat_map(|n| (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()).collect();
         let (one, two) = bytes.split_at(bytes.len() / 3);
         assert_eq!(content(bytes.clone()).unwrap(), bytes);
-        for encode in [gzip, xz, zstd] {
+        for encode in [gzip, bzip2, xz, zstd] {
             assert_eq!(content(encode(&bytes)).unwrap(), bytes);
             assert_eq!(content([encode(one), encode(two)].concat()).unwrap(), bytes);
             assert!(content(encode(&[])).unwrap().is_empty());
@@ -197,7 +226,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_off_is_an_error() {
-        for encode in [gzip, xz, zstd] {
+        for encode in [gzip, bzip2, xz, zstd] {
             let mut raw = encode(&[7; 100_000]);
             raw.truncate(raw.len() - 3);
             assert!(content(raw).is_err());

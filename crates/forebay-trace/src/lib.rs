@@ -3,7 +3,7 @@
 //!
 //! A [`Source`] gives [`Request`]s in batches, so that a trace of any length can be replayed in
 //! little memory. [`open`] makes a source of a file: name and content tell the format, content the
-//! compression (gzip, xz, zstd). A [`Writer`] makes a file of a source, [`generate`] makes
+//! compression (gzip, bzip2, xz, zstd, zip). A [`Writer`] makes a file of a source, [`generate`] makes
 //! synthetic ones, and [`Keys`] numbers the blocks of requests.
 //!
 //! Promises of every reader. A request has at least one byte and ends within 64 bits; empty ones
@@ -31,6 +31,7 @@ pub mod generate;
 mod input;
 mod keys;
 mod parquet;
+mod preset;
 mod read;
 mod request;
 mod source;
@@ -38,13 +39,14 @@ mod times;
 pub mod workload;
 mod write;
 
-pub use columns::{Columns, UnknownColumns};
+pub use columns::{Column, Columns, UnknownColumns};
 pub use contents::contents;
 pub use error::Error;
 pub use format::{Format, UnknownFormat};
 pub use keys::{Blocks, CHUNK, Keys, TooManyKeys, sample_hash};
+pub use preset::Preset;
 pub use request::{Operation, Request, Shape};
-pub use source::{BATCH, ContextInfo, FileInfo, Memory, Options, Source, open, open_bytes};
+pub use source::{BATCH, ContextInfo, FileInfo, LeftOut, Memory, Options, Reading, Source, open, open_bytes};
 pub use times::Times;
 pub use workload::{Span, Workload, WorkloadError};
 pub use write::{WRITTEN, Writer};

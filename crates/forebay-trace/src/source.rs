@@ -29,6 +29,10 @@ pub trait Source: Send {
     fn origin(&self) -> Option<String> {
         None
     }
+    /// How it is understood, as far as it was read; of a trace that is no file, nothing.
+    fn reading(&self) -> Option<Reading> {
+        None
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -55,6 +59,34 @@ impl<S: Source + ?Sized> Source for Box<S> {
     fn origin(&self) -> Option<String> {
         (**self).origin()
     }
+
+    fn reading(&self) -> Option<Reading> {
+        (**self).reading()
+    }
+}
+
+/// How a trace is understood, and what of it is left out.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Reading {
+    /// The format.
+    pub format: Option<Format>,
+    /// The columns that are read, as `size: column 3`; only of texts with columns.
+    pub columns: Vec<String>,
+    /// The columns that are not read.
+    pub unused: Vec<String>,
+    /// The lines that are no requests, by the reason.
+    pub left_out: Vec<LeftOut>,
+    /// A guess that may be wrong, and the remedy.
+    pub doubt: Option<String>,
+}
+
+/// Lines of a trace that are no requests.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LeftOut {
+    /// Why, as in "operation `TOUCH`".
+    pub reason: String,
+    /// How many.
+    pub lines: u64,
 }
 
 /// A file of a trace.
@@ -88,9 +120,10 @@ pub struct ContextInfo {
 pub struct Options {
     /// Its format, if name and content shall not decide it.
     pub format: Option<Format>,
-    /// For CSV: the columns, if the header does not name them.
+    /// For CSV and its presets: the columns, if the header does not name them. Without a format
+    /// they say that it is CSV.
     pub columns: Columns,
-    /// For `blkparse`: the action that is the request. `Q`, queued, is the default: the programs'
+    /// For `blkparse`, which it says without a format: the action that is the request. `Q`, queued, is the default: the programs'
     /// requests. `D`, issued to the driver, is the device's view after merging; `C` is completed.
     pub action: Option<char>,
 }

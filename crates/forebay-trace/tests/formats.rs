@@ -180,7 +180,8 @@ fn csv_that_makes_no_sense_says_where() {
     assert!(error("x", b"1,7,100\n2,eight,100\n", &csv).contains("obj-id-is-num=false"));
     assert!(error("x", b"weight,colour\n1,2\n", &csv).contains("obj-id-col"));
     assert!(error("x", b"1,2,3,4,5\n", &csv).contains("5 columns and no header"));
-    assert!(error("x", b"time,id,op\n1,2,look\n", &csv).contains("record 2: `look` is no operation"));
+    let said = Options { columns: "op-col=3".parse().unwrap(), ..csv };
+    assert!(error("x", b"time,id,op\n1,2,look\n", &said).contains("record 2: column 3: `look` is no operation"));
 }
 
 #[test]

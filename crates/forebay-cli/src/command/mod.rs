@@ -24,7 +24,7 @@ pub(crate) mod sim;
 mod stats;
 mod stripe;
 mod top;
-mod trace;
+pub(crate) mod trace;
 mod warm;
 
 use crate::failure::Failure;

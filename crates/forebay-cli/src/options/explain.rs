@@ -83,6 +83,8 @@ impl Explain {
             no_opt: false,
             block_bytes: Some(self.block_bytes),
             reads_only: self.reads_only,
+            sizes: false,
+            admit_below: None,
             reading: self.reading,
             threads: Some(1),
             seed: self.seed,

@@ -83,6 +83,18 @@ pub(crate) struct Sim {
     #[arg(long)]
     pub(crate) reads_only: bool,
 
+    /// Count bytes: each object of the trace takes the room that it has
+    ///
+    /// Policies are lru, fifo, clock, sieve, landlord and gdsf; sizes are bytes, or a share of the
+    /// bytes of all objects. Misses are counted of requests and of bytes. Example: `--sizes --memory
+    /// 1GiB`
+    #[arg(long, conflicts_with_all = ["curve", "device", "no_opt", "block_bytes"])]
+    pub(crate) sizes: bool,
+
+    /// Take in only objects of fewer bytes than this
+    #[arg(long, value_name = "SIZE", requires = "sizes")]
+    pub(crate) admit_below: Option<Size>,
+
     /// How to read it
     #[command(flatten)]
     pub(crate) reading: Reading,

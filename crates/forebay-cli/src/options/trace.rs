@@ -25,6 +25,8 @@ pub(crate) struct Trace {
 pub(crate) enum TraceCommand {
     /// Show the content of traces: requests, blocks, sizes, popularity, sequences
     Info(TraceInfo),
+    /// List the formats of traces that can be read, public ones with their sources
+    Formats(TraceFormats),
     /// Write a trace in another format
     Convert(TraceConvert),
     /// Make a synthetic trace: Zipf, sequential, the papers' loads
@@ -40,12 +42,16 @@ pub(crate) enum TraceCommand {
 #[derive(Debug, Args)]
 pub(crate) struct Reading {
     /// The format of the trace, unless its name and content tell it
+    ///
+    /// `forebay trace formats` lists them. Example: `--format twitter`
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<Format>,
 
-    /// The columns of CSV without a header that tells them
+    /// The columns of CSV, where no header tells them
     ///
-    /// Example: `--columns time-col=1,obj-id-col=2,obj-size-col=3`
+    /// A column is a number or a name of the header, or none. reads=, writes= and ignored= say words
+    /// of operations. Without --format the trace is then CSV. Example: `--columns
+    /// time-col=1,obj-id-col=2,obj-size-col=3,op-col=4,reads=0,writes=1`
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) columns: Option<Columns>,
 
@@ -81,6 +87,14 @@ pub(crate) struct TraceInfo {
     pub(crate) reading: Reading,
 
     /// How to show the results
+    #[command(flatten)]
+    pub(crate) report: Report,
+}
+
+/// `forebay trace formats`
+#[derive(Debug, Args)]
+pub(crate) struct TraceFormats {
+    /// How to show them
     #[command(flatten)]
     pub(crate) report: Report,
 }

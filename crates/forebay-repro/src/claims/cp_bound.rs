@@ -78,18 +78,21 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
             paper: "at most 2 × the minimum".to_owned(),
             ours: format!("{model:.4} ×"),
             verdict: Some(experiment.rule("model_ratio")?.judge(model)),
+            ..Measure::default()
         },
         Measure {
             what: format!("the worst simulated, beyond 2 ×: {beyond_at}"),
             paper: "slow start's switches, a small constant a stream".to_owned(),
             ours: format!("{beyond:.2} switches a stream"),
             verdict: Some(experiment.rule("additional_switches")?.judge(beyond)),
+            ..Measure::default()
         },
         Measure {
             what: format!("the largest bare ratio simulated: {ratio_at}"),
             paper: String::new(),
             ours: format!("{ratio:.2} ×"),
             verdict: None,
+            ..Measure::default()
         },
     ];
     let ours = format!(

@@ -56,6 +56,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
                 paper: paper.to_owned(),
                 ours: format!("{value:.2} {unit}"),
                 verdict: Some(experiment.rule(rule)?.judge(value)),
+                ..Measure::default()
             });
         }
     }

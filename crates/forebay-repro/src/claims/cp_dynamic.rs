@@ -229,6 +229,7 @@ fn judged(name: &str, of: &[Followed<'_>], experiment: &Experiment) -> Result<Ve
         paper: "0".to_owned(),
         ours: format!("{:.2} % of {fetches}", wrong * 100.0),
         verdict: Some(experiment.rule("wrong")?.judge(if fetches > 100 { wrong } else { f64::NAN })),
+        ..Measure::default()
     });
     let steps = of.windows(2).map(|pair| pair[1].run.depth() / pair[0].run.depth());
     let curve: Vec<String> = of
@@ -243,6 +244,7 @@ fn judged(name: &str, of: &[Followed<'_>], experiment: &Experiment) -> Result<Ve
         paper: "falls".to_owned(),
         ours: curve.join(", "),
         verdict: Some(experiment.rule("step")?.judge(steps.fold(0.0, f64::max))),
+        ..Measure::default()
     });
     // With one handler D_seek has nothing to do with places; with more the elevator's return makes
     // it long at the rim.
@@ -253,6 +255,7 @@ fn judged(name: &str, of: &[Followed<'_>], experiment: &Experiment) -> Result<Ve
             paper: format!("as f_transfer: {rates:.2}"),
             ours: format!("{depths:.2}"),
             verdict: Some(experiment.rule("zones")?.judge(depths / rates)),
+            ..Measure::default()
         });
     }
     Ok(measures)

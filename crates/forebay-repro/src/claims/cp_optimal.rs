@@ -37,6 +37,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
             paper: format!("{paper} MB/s"),
             ours: format!("{optimum:.1} MB/s"),
             verdict: Some(experiment.rule("optimum")?.judge(optimum / paper)),
+            ..Measure::default()
         });
     }
     for &scheduler in &parameters.schedulers {
@@ -65,6 +66,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
                     .collect::<Vec<_>>()
                     .join(", "),
                 verdict: Some(experiment.rule("share")?.judge(least.1)),
+                ..Measure::default()
             });
             let points = shares.into_iter().map(|(handlers, share)| (f64::from(handlers), share)).collect();
             series.push(Series { name, points });

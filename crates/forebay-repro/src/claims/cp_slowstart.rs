@@ -43,6 +43,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
                 },
                 ours: joined(&sizes),
                 verdict: Some(rule.judge(wrong as f64)),
+                ..Measure::default()
             });
             if done == 0 {
                 ours.push(format!("{policy} {}", joined(&sizes[..sizes.len().min(6)])));

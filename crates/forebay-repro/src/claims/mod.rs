@@ -168,7 +168,7 @@ pub(crate) fn names() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict;
+    use crate::{Kind, Verdict};
 
     #[test]
     fn descriptions_are_whole_and_known_by_their_names() {
@@ -179,6 +179,11 @@ mod tests {
                 [&experiment.paper, &experiment.claim, &experiment.figure, &experiment.setting, &experiment.judgement];
             assert!(texts.iter().all(|text| text.len() > 5), "{}", experiment.id);
             assert!(!experiment.rules.is_empty(), "{} is judged by no rule", experiment.id);
+            let mut sorted: Vec<&String> = experiment.opponent.iter().chain(&experiment.wanted).collect();
+            assert!(sorted.iter().all(|rule| experiment.rules.contains_key(*rule)), "{}: {sorted:?}", experiment.id);
+            sorted.sort();
+            assert!(sorted.windows(2).all(|two| two[0] != two[1]), "{}: {sorted:?} of two kinds", experiment.id);
+            assert!(sorted.is_empty() || experiment.kind() == Kind::System, "{}", experiment.id);
         }
         for &Live { claim: id, .. } in LIVE {
             assert!(matches!(experiment(id), Err(Error::Live { .. })), "{id} is there and about real time");

@@ -26,6 +26,7 @@ mod passes;
 mod references;
 mod replay;
 mod sample;
+mod sized;
 mod stack;
 mod sweep;
 
@@ -34,6 +35,7 @@ pub use contexts::Contexts;
 pub use curve::curve;
 pub use guest::{Guest, GuestError, GuestRun, replay_guest};
 pub use replay::{Size, replay, size};
+pub use sized::{NotSized, SizedOptions, SizedOutcome, SizedPolicy, SizedRun, replay_sized};
 
 /// Opens the trace from its beginning; called once a pass.
 pub type Open<'a> = dyn Fn() -> Result<Box<dyn Source>, forebay_trace::Error> + Sync + 'a;
@@ -164,6 +166,9 @@ pub enum Error {
     /// A rate or number of blocks that cannot be sampled at.
     #[error("sampling: {0}")]
     Sampling(&'static str),
+    /// Sizes count only for whole objects.
+    #[error("the trace is of ranges, whose blocks are all of one size; sizes count where it is of whole objects")]
+    Ranges,
     /// OPT numbers references in 32 bits.
     #[error("OPT needs a trace of less than 2^32 references; sample it, or leave OPT out")]
     TooLong,

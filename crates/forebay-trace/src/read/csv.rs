@@ -1,32 +1,47 @@
 //! Comma-separated values with columns for time, object and size, as libCacheSim takes them, in any
 //! order and with any delimiter. With a column of offsets the requests are ranges and the object is
-//! the file.
+//! the file. The presets of public traces are read by this.
+//!
+//! A line whose operation is not understood is left out and counted, once another line was
+//! understood. If the very first one is not, the column is probably none of operations: it is not
+//! read, every line counts as a read, and the reading has a doubt. A column that was said to be the
+//! operation's is not doubted: then it is an error.
+
+mod layout;
+mod operation;
 
 use std::ops::Range;
 
+use crate::read::calendar::timestamp;
 use crate::read::clock::Clock;
+use crate::read::left_out::LeftOut;
 use crate::read::names::Names;
 use crate::read::text::{Line, decimal, number, quoted};
-use crate::{Columns, FileInfo, Operation, Request, Shape};
-
-/// Names of columns in headers, in lower case, without blanks, `-` and `_`.
-const TIMES: [&str; 7] = ["time", "timestamp", "ts", "clocktime", "timens", "timeus", "timems"];
-const OBJECTS: [&str; 7] = ["object", "objid", "objectid", "id", "key", "file", "obj"];
-const SIZES: [&str; 7] = ["size", "objsize", "objectsize", "length", "len", "bytes", "valuesize"];
-const OFFSETS: [&str; 3] = ["offset", "start", "position"];
-const OPERATIONS: [&str; 4] = ["operation", "op", "type", "rw"];
-const HANDLERS: [&str; 5] = ["handler", "thread", "tid", "pid", "process"];
-const CONTEXTS: [&str; 2] = ["context", "pc"];
+use crate::{Columns, FileInfo, Operation, Reading, Request, Shape};
+use layout::{Layout, likely_delimiter, split};
+use operation::{Meaning, Words};
 
 pub(crate) struct Csv {
-    columns: Columns,
+    layout: Layout,
     delimiter: u8,
+    offset_unit: u64,
+    size_unit: u64,
     clock: Clock,
     /// Decimal places between the unit of time and nanoseconds.
     places: u32,
     names: Names,
-    /// Whether the layout is final.
+    name: Vec<u8>,
+    /// Whether objects are numbers, once it is known.
+    numbers: Option<bool>,
+    words: Words,
+    left_out: LeftOut,
+    /// Whether the header is behind.
     begun: bool,
+    /// Whether an operation was understood.
+    understood: bool,
+    /// Whether the column of the operation was said, not found.
+    said: bool,
+    doubt: Option<String>,
     /// Where the fields of a line are; kept for its memory.
     fields: Vec<Range<usize>>,
 }
@@ -36,87 +51,25 @@ impl Csv {
     pub(crate) fn new(columns: &Columns, first: &[u8]) -> Result<Csv, String> {
         let first = first.trim_ascii();
         let delimiter = columns.delimiter.unwrap_or_else(|| likely_delimiter(first));
-        let mut csv = Csv {
-            columns: columns.clone(),
+        let layout = Layout::new(columns, first, delimiter)?;
+        Ok(Csv {
+            places: layout.unit.checked_ilog10().unwrap_or(0),
+            layout,
             delimiter,
+            offset_unit: columns.offset_unit.unwrap_or(1).into(),
+            size_unit: columns.size_unit.unwrap_or(1).into(),
             clock: Clock::new(1),
-            places: 9,
             names: Names::default(),
+            name: Vec::new(),
+            numbers: columns.numbers,
+            words: Words::new(columns),
+            left_out: LeftOut::default(),
             begun: false,
+            understood: false,
+            said: columns.operation.is_some(),
+            doubt: None,
             fields: Vec::new(),
-        };
-        let mut fields = Vec::new();
-        split(first, delimiter, &mut fields);
-        let texts: Vec<&[u8]> = fields.iter().map(|field| &first[field.clone()]).collect();
-        let header = columns.header.unwrap_or_else(|| texts.iter().all(|text| decimal(text, 9).is_none()));
-        csv.columns.header = Some(header);
-        if header {
-            csv.by_header(&texts)
-        } else {
-            csv.by_order(&texts)?
-        }
-        if csv.columns.object.is_none() && csv.columns.offset.is_none() {
-            return Err(format!(
-                "no column of {} is called like an object or an offset; say which is which, as in time-col=1,obj-id-col=2",
-                quoted(first)
-            ));
-        }
-        let unit = *csv.columns.unit.get_or_insert(1_000_000_000);
-        csv.places = unit.checked_ilog10().unwrap_or(0);
-        Ok(csv)
-    }
-
-    fn by_header(&mut self, names: &[&[u8]]) {
-        let plain = |name: &[u8]| -> String {
-            let letters = name.iter().filter(|byte| !matches!(byte, b'-' | b'_' | b' ' | b'#'));
-            letters.map(|byte| char::from(byte.to_ascii_lowercase())).collect()
-        };
-        let names: Vec<String> = names.iter().map(|name| plain(name)).collect();
-        let columns = &mut self.columns;
-        if columns.unit.is_none() {
-            let time = names.iter().find(|name| TIMES.contains(&name.as_str()));
-            columns.unit = time.and_then(|name| match name.as_str() {
-                "timens" => Some(1),
-                "timeus" => Some(1_000),
-                "timems" => Some(1_000_000),
-                _ => None,
-            });
-        }
-        let find = |column: &mut Option<usize>, known: &[&str]| {
-            // The name that stands first in the list of known ones wins, not the column that comes
-            // first.
-            let found = || known.iter().find_map(|known| names.iter().position(|name| name == known));
-            *column = column.or_else(found);
-        };
-        find(&mut columns.time, &TIMES);
-        find(&mut columns.object, &OBJECTS);
-        find(&mut columns.size, &SIZES);
-        find(&mut columns.offset, &OFFSETS);
-        find(&mut columns.operation, &OPERATIONS);
-        find(&mut columns.handler, &HANDLERS);
-        find(&mut columns.context, &CONTEXTS);
-    }
-
-    /// Without a header and without the user's columns: libCacheSim's order.
-    fn by_order(&mut self, fields: &[&[u8]]) -> Result<(), String> {
-        let columns = &mut self.columns;
-        if columns.object.is_some() || columns.offset.is_some() {
-            return Ok(());
-        }
-        match fields.len() {
-            1 => columns.object = Some(0),
-            2..=4 => {
-                columns.time = columns.time.or(Some(0));
-                columns.object = Some(1);
-                columns.size = columns.size.or((fields.len() > 2).then_some(2));
-                columns.operation = columns.operation.or((fields.len() > 3).then_some(3));
-            }
-            many => {
-                let reason = "columns and no header; say which is which, as in time-col=1,obj-id-col=2,obj-size-col=3";
-                return Err(format!("it has {many} {reason}"));
-            }
-        }
-        Ok(())
+        })
     }
 
     fn field<'a>(&self, line: &'a [u8], column: Option<usize>, what: &str) -> Result<Option<&'a [u8]>, String> {
@@ -127,67 +80,128 @@ impl Csv {
 
     fn number(&self, line: &[u8], column: Option<usize>, what: &str) -> Result<Option<u64>, String> {
         let Some(text) = self.field(line, column, what)? else { return Ok(None) };
-        number(text).map(Some).ok_or_else(|| format!("{} is no {what}", quoted(text)))
+        number(text).map(Some).ok_or_else(|| wrong(column, what, text))
     }
 
     fn small(&self, line: &[u8], column: Option<usize>, what: &str) -> Result<Option<u32>, String> {
         let Some(value) = self.number(line, column, what)? else { return Ok(None) };
-        value.try_into().map(Some).map_err(|_| format!("{value} is too large for a {what}"))
+        let too_large = || format!("column {}: {value} is too large for a {what}", column.unwrap_or(0) + 1);
+        value.try_into().map(Some).map_err(|_| too_large())
     }
 
     /// The number of an object: its own, or that of its name. The first line decides which, if the
     /// user does not.
     fn object(&mut self, line: &[u8]) -> Result<Option<u64>, String> {
-        let Some(text) = self.field(line, self.columns.object, "object")? else { return Ok(None) };
+        let Some(text) = self.field(line, self.layout.object, "object")? else { return Ok(None) };
+        if let Some(part) = self.field(line, self.layout.part, "name's second part")? {
+            self.name.clear();
+            self.name.extend_from_slice(text);
+            self.name.push(b'.');
+            self.name.extend_from_slice(part);
+            return Ok(Some(self.names.number(&self.name)));
+        }
         let own = number(text);
-        match (*self.columns.numbers.get_or_insert(own.is_some()), own) {
+        match (*self.numbers.get_or_insert(own.is_some()), own) {
             (false, _) => Ok(Some(self.names.number(text))),
             (true, Some(own)) => Ok(Some(own)),
             (true, None) => {
-                Err(format!("{} is no number as the objects before; obj-id-is-num=false takes names", quoted(text)))
+                let column = self.layout.object.unwrap_or(0) + 1;
+                let text = quoted(text);
+                Err(format!(
+                    "column {column}: {text} is no number as the objects before; obj-id-is-num=false takes names"
+                ))
             }
         }
+    }
+
+    /// The operation; none if the line is left out.
+    fn operation(&mut self, line: &[u8]) -> Result<Option<Operation>, String> {
+        let Some(text) = self.field(line, self.layout.operation, "operation")? else {
+            return Ok(Some(Operation::Read));
+        };
+        let operation = match self.words.meaning(text) {
+            Meaning::Reads => Some(Operation::Read),
+            Meaning::Writes => Some(Operation::Write),
+            Meaning::Unknown if !self.understood => {
+                let unknown = format!(
+                    "column {}: {} is no operation that is known; the columns reads=…, writes=… or ignored=… say what \
+                     it is, op-col=none that there is none",
+                    self.layout.operation.unwrap_or(0) + 1,
+                    quoted(text)
+                );
+                if self.said {
+                    return Err(unknown);
+                }
+                self.doubt = Some(format!("every line counts as a read, since in {unknown}"));
+                self.layout.operation = None;
+                Some(Operation::Read)
+            }
+            Meaning::Ignored | Meaning::Unknown => None,
+        };
+        if operation.is_none() {
+            self.left_out.add("operation", text);
+        }
+        self.understood |= operation.is_some();
+        Ok(operation)
+    }
+
+    /// The size in bytes; none if the line is left out, since no request is so large.
+    fn size(&mut self, line: &[u8]) -> Result<Option<u64>, String> {
+        let layout = &self.layout;
+        let Some(size) = self.number(line, layout.size, "size")? else { return Ok(Some(1)) };
+        let added = self.number(line, layout.added, "added size")?.unwrap_or(0);
+        let bytes = size.checked_mul(self.size_unit).and_then(|size| size.checked_add(added)).unwrap_or(u64::MAX);
+        if bytes > u32::MAX.into() {
+            self.left_out.add("of 4 GiB or more", b"");
+            return Ok(None);
+        }
+        Ok(Some(bytes))
     }
 
     fn request(&mut self, line: &[u8]) -> Result<Option<Request>, String> {
         let mut fields = std::mem::take(&mut self.fields);
         split(line, self.delimiter, &mut fields);
         self.fields = fields;
-        let columns = &self.columns;
-        let mut request = Request::default();
-        if let Some(text) = self.field(line, columns.time, "time")? {
-            let time = decimal(text, self.places).ok_or_else(|| format!("{} is no time", quoted(text)))?;
-            request.at = self.clock.at(time);
+        let Some(operation) = self.operation(line)? else { return Ok(None) };
+        let Some(size) = self.size(line)? else { return Ok(None) };
+        let mut request = Request { operation, ..Request::default() };
+        let time = self.layout.time;
+        if let Some(text) = self.field(line, time, "time")? {
+            let nanos = decimal(text, self.places).or_else(|| timestamp(text));
+            request.at = self.clock.at(nanos.ok_or_else(|| wrong(time, "time", text))?);
         }
-        let columns = &self.columns;
-        let size = self.small(line, columns.size, "size")?;
-        if size == Some(0) && columns.offset.is_some() {
+        if size == 0 && self.layout.offset.is_some() {
+            self.left_out.add("of no bytes", b"");
             return Ok(None);
         }
-        request.len = size.unwrap_or(1).max(1);
-        request.offset = self.number(line, columns.offset, "offset")?.unwrap_or(0);
-        request.handler = self.small(line, columns.handler, "handler")?.unwrap_or(0);
-        request.context = self.small(line, columns.context, "context")?.unwrap_or(0);
-        if let Some(text) = self.field(line, columns.operation, "operation")? {
-            request.operation = operation(text).ok_or_else(|| format!("{} is no operation", quoted(text)))?;
+        request.len = u32::try_from(size.max(1)).unwrap_or(u32::MAX);
+        let layout = &self.layout;
+        if let Some(offset) = self.number(line, layout.offset, "offset")? {
+            let beyond = || format!("column {}: no file has a byte there", layout.offset.unwrap_or(0) + 1);
+            request.offset = offset.checked_mul(self.offset_unit).ok_or_else(beyond)?;
         }
+        request.handler = self.small(line, layout.handler, "handler")?.unwrap_or(0);
+        request.context = self.small(line, layout.context, "context")?.unwrap_or(0);
         request.file = self.object(line)?.unwrap_or(0);
         Ok(Some(request))
     }
 }
 
+fn wrong(column: Option<usize>, what: &str, text: &[u8]) -> String {
+    format!("column {}: {} is no {what}", column.unwrap_or(0) + 1, quoted(text))
+}
+
 impl Line for Csv {
     fn line(&mut self, line: &[u8]) -> Result<Option<Request>, String> {
-        if !std::mem::replace(&mut self.begun, true) && self.columns.header == Some(true)
-            || line.trim_ascii().is_empty()
-        {
+        let header = !std::mem::replace(&mut self.begun, true) && self.layout.header;
+        if header || line.trim_ascii().is_empty() || line.starts_with(b"#") {
             return Ok(None);
         }
         self.request(line)
     }
 
     fn shape(&self) -> Shape {
-        match self.columns.offset {
+        match self.layout.offset {
             Some(_) => Shape::Ranges { block_bytes: 4096 },
             None => Shape::Objects,
         }
@@ -196,59 +210,9 @@ impl Line for Csv {
     fn files(&self) -> Vec<FileInfo> {
         self.names.files(0)
     }
-}
 
-/// The delimiter that a line has most of.
-fn likely_delimiter(line: &[u8]) -> u8 {
-    let count = |delimiter: u8| line.iter().filter(|&&byte| byte == delimiter).count();
-    // Of equals the last one wins, so the comma stands last.
-    [b' ', b'|', b';', b'\t', b','].into_iter().max_by_key(|&delimiter| count(delimiter)).unwrap_or(b',')
-}
-
-/// Where the fields of a line begin and end. One in quotes may have delimiters in it; a doubled
-/// quote within stays doubled.
-fn split(line: &[u8], delimiter: u8, fields: &mut Vec<Range<usize>>) {
-    fields.clear();
-    let mut at = 0;
-    loop {
-        let quoted = line.get(at) == Some(&b'"');
-        let mut end = at;
-        let mut inside = false;
-        while let Some(&byte) = line.get(end) {
-            inside ^= quoted && byte == b'"';
-            if byte == delimiter && !inside {
-                break;
-            }
-            end += 1;
-        }
-        let field = line[at..end].trim_ascii();
-        // Where the trimmed part begins: the blanks before it are the only ones that
-        // `trim_ascii_start` takes.
-        let from = at + (end - at - line[at..end].trim_ascii_start().len());
-        let (mut from, mut to) = (from, from + field.len());
-        if quoted && field.len() >= 2 && field.ends_with(b"\"") {
-            (from, to) = (from + 1, to - 1);
-        }
-        fields.push(from..to);
-        if end >= line.len() {
-            return;
-        }
-        at = end + 1;
-    }
-}
-
-/// The effect of an operation of a file system, a block device or a key-value store on the bytes:
-/// reads them, or changes them.
-fn operation(text: &[u8]) -> Option<Operation> {
-    const READS: [&str; 5] = ["r", "read", "get", "gets", "rs"];
-    const WRITES: [&str; 14] = [
-        "w", "write", "set", "add", "put", "cas", "replace", "append", "prepend", "delete", "incr", "decr", "update",
-        "ws",
-    ];
-    let is = |name: &&str| text.eq_ignore_ascii_case(name.as_bytes());
-    match () {
-        () if READS.iter().any(is) => Some(Operation::Read),
-        () if WRITES.iter().any(is) => Some(Operation::Write),
-        () => None,
+    fn reading(&self) -> Reading {
+        let (columns, unused) = (self.layout.read(), self.layout.unused());
+        Reading { columns, unused, left_out: self.left_out.all(), doubt: self.doubt.clone(), ..Reading::default() }
     }
 }

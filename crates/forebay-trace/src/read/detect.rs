@@ -1,16 +1,27 @@
 //! Recognizes the format of a file, by its name and by its first bytes.
 
-use crate::Format;
+mod likely;
+
+use crate::preset::Told;
 use crate::read::{decoder, oracle_general, vscsi};
-use crate::{Options, Request};
+use crate::{Format, Options, Preset, Request};
 
 /// How much of the content is examined, and how many of its lines.
 const LOOKED_AT: usize = 16 << 10;
-const LINES: usize = 16;
+const LINES: usize = 64;
 
-/// Texts that are tried, the more particular first. CSV and plain text are tried last, since they
-/// would fit most texts.
-const TEXTS: [Format; 6] = [Format::Fio, Format::Msr, Format::Spc, Format::Blkparse, Format::Lis, Format::Lirs];
+/// Texts that no other format looks like.
+const PARTICULAR: [Format; 9] = [
+    Format::Fio,
+    Format::Msr,
+    Format::Spc,
+    Format::Blkparse,
+    Format::Biosnoop,
+    Format::Ftrace,
+    Format::S3Log,
+    Format::AccessLog,
+    Format::Strace,
+];
 
 /// The format that a name tells, without its endings for compression.
 pub(crate) fn by_name(name: &str) -> Option<Format> {
@@ -26,6 +37,8 @@ pub(crate) fn by_name(name: &str) -> Option<Format> {
         "lirs" => Some(Format::Lirs),
         "blkparse" => Some(Format::Blkparse),
         "iolog" | "fio" => Some(Format::Fio),
+        "strace" => Some(Format::Strace),
+        "biosnoop" => Some(Format::Biosnoop),
         "parquet" => Some(Format::Parquet),
         ids @ ("u32" | "u32le" | "u32be" | "u32-le" | "u32-be") => ids.parse().ok(),
         ids @ ("u64" | "u64le" | "u64be" | "u64-le" | "u64-be") => ids.parse().ok(),
@@ -35,7 +48,10 @@ pub(crate) fn by_name(name: &str) -> Option<Format> {
 
 /// The ending of a name in small letters, before any ending of compression.
 pub(crate) fn ending(name: &str) -> Option<&str> {
-    let name = [".gz", ".xz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    let name = [".gz", ".bz2", ".xz", ".zst", ".zstd", ".zip"]
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(name);
     Some(name.rsplit_once('.')?.1)
 }
 
@@ -60,21 +76,68 @@ pub(crate) fn by_content(name: &str, first: &[u8], whole: bool) -> Result<Format
         return Err(format!("it is binary, but neither parquet nor vscsi nor oracle-general; {known}"));
     }
     let lines = some_lines(looked_at, whole && looked_at.len() == first.len());
-    let fits = |format: Format| fits(format, lines);
-    if let Some(format) = TEXTS.into_iter().find(|&format| fits(format)) {
+    let refused = |Refused { reason, chosen }: Refused| if chosen { reason } else { format!("{reason}; {known}") };
+    text(name, lines).map_err(refused)
+}
+
+/// Why a text has no format.
+struct Refused {
+    reason: String,
+    /// Whether the reason names the formats to choose from.
+    chosen: bool,
+}
+
+/// The format of a text with these lines.
+fn text(name: &str, lines: &[u8]) -> Result<Format, Refused> {
+    let fits = |format: Format| requests(format, lines).is_ok();
+    if let Some(format) = PARTICULAR.into_iter().find(|&format| likely::particular(format, lines) && fits(format)) {
         return Ok(format);
     }
-    let has = |byte: u8| lines.contains(&byte);
-    let called = name.to_ascii_lowercase().contains(".csv") || name.to_ascii_lowercase().contains(".tsv");
-    if (called || [b',', b'\t', b';'].into_iter().any(|delimiter| columns(lines, delimiter))) && fits(Format::Csv) {
-        return Ok(Format::Csv);
+    let by_header = |preset: &Preset| preset.told() == Told::Header && fits(Format::Preset(*preset));
+    if let Some(preset) = Preset::all().find(by_header) {
+        return Ok(Format::Preset(preset));
     }
+    let mut readings: Vec<Format> =
+        Preset::all().filter(|&preset| likely::preset(preset, lines)).map(Format::Preset).collect();
+    if likely::lis(lines) {
+        readings.push(Format::Lis);
+    }
+    readings.retain(|&format| fits(format));
+    match readings[..] {
+        [] => {}
+        [format] => return Ok(format),
+        _ => {
+            let names: Vec<&str> = readings.iter().map(|format| format.name()).collect();
+            let choices: Vec<String> = names.iter().map(|name| format!("--format {name}")).collect();
+            let (names, choices) = (names.join(" or "), choices.join(" or "));
+            let reason = format!("its first lines can be read as {names}: say which, {choices}");
+            return Err(Refused { reason, chosen: true });
+        }
+    }
+    if fits(Format::Lirs) {
+        return Ok(Format::Lirs);
+    }
+    generic(name, lines)
+}
+
+/// CSV and plain text would fit most texts.
+fn generic(name: &str, lines: &[u8]) -> Result<Format, Refused> {
+    let name = name.to_ascii_lowercase();
+    let called = name.contains(".csv") || name.contains(".tsv");
+    let mut refusal = String::new();
+    if called || [b',', b'\t', b';'].into_iter().any(|delimiter| columns(lines, delimiter)) {
+        match requests(Format::Csv, lines) {
+            Ok(_) => return Ok(Format::Csv),
+            Err(reason) => refusal = format!("; as csv: {reason}"),
+        }
+    }
+    let has = |byte: u8| lines.contains(&byte);
     let one_a_line = lines.split(|&byte| byte == b'\n').all(|line| !line.trim_ascii().contains(&b' '));
-    if one_a_line && !has(b',') && !has(b'\t') && fits(Format::Plain) {
+    if one_a_line && !has(b',') && !has(b'\t') && requests(Format::Plain, lines).is_ok() {
         return Ok(Format::Plain);
     }
-    let tried: Vec<&str> = TEXTS.into_iter().chain([Format::Csv, Format::Plain]).map(Format::name).collect();
-    Err(format!("it is text, but its first lines fit none of {}; {known}", tried.join(", ")))
+    let reason = format!("it is text, but its first lines fit no format{refusal}");
+    Err(Refused { reason, chosen: called && !refusal.is_empty() })
 }
 
 /// Whether all characters are those of texts.
@@ -94,17 +157,30 @@ fn some_lines(bytes: &[u8], whole: bool) -> &[u8] {
 
 /// Whether every line has the same number of a delimiter, and some at all.
 fn columns(lines: &[u8], delimiter: u8) -> bool {
-    let lines = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    let lines = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"));
     let mut counts = lines.map(|line| line.iter().filter(|&&byte| byte == delimiter).count());
     let first = counts.next().unwrap_or(0);
     first > 0 && counts.all(|count| count == first)
 }
 
-/// Whether these lines can be read in a format.
-fn fits(format: Format, lines: &[u8]) -> bool {
+/// The requests of these lines in a format, or why they cannot be read. A format of columns needs
+/// one request at least.
+fn requests(format: Format, lines: &[u8]) -> Result<Vec<Request>, String> {
     let mut requests: Vec<Request> = Vec::new();
-    let decoder = decoder(format, &Options::default(), lines);
-    decoder.is_ok_and(|mut decoder| decoder.decode(lines, true, &mut requests).is_ok())
+    let mut decoder = decoder(format, &Options::default(), lines)?;
+    let mut rest = lines;
+    while !rest.is_empty() {
+        let used = decoder.decode(rest, true, &mut requests);
+        let used = used.map_err(|reason| format!("line {}: {reason}", decoder.records() + 1))?;
+        rest = &rest[used..];
+        if used == 0 {
+            break;
+        }
+    }
+    if requests.is_empty() && matches!(format, Format::Preset(_)) {
+        return Err("no line of it is a request".to_owned());
+    }
+    Ok(requests)
 }
 
 #[cfg(test)]
@@ -122,6 +198,8 @@ mod tests {
             ("x.csv", None),
             ("cs.trace.gz", None),
             ("lis", None),
+            ("Financial1.spc.bz2", Some(Format::Spc)),
+            ("a.lirs.zip", Some(Format::Lirs)),
         ] {
             assert_eq!(by_name(name), format, "{name}");
         }
@@ -149,7 +227,7 @@ mod tests {
     #[test]
     fn what_nobody_knows_says_what_was_tried() {
         let text = by_content("x", b"R Hit 123 8 0.5 0.1\n", true).unwrap_err();
-        assert!(text.contains("fits") || text.contains("fit none of fio, msr"), "{text}");
+        assert!(text.contains("fit no format") && text.contains("webcachesim"), "{text}");
         let binary = by_content("x", &[0xf0, 0, 0, 1, 0x88, 0, 2, 0], true).unwrap_err();
         assert!(binary.contains("binary") && binary.contains("u32-be"), "{binary}");
         assert!(by_content("x", b"", true).unwrap_err().contains("empty"));

@@ -2,19 +2,26 @@
 //! whole records at a time, and describes the fault of a damaged record. Everything else (files,
 //! compression, errors with names) is here.
 
+mod access_log;
+mod biosnoop;
 mod blkparse;
+mod calendar;
 mod clock;
 mod csv;
 mod detect;
 mod fio;
+mod ftrace;
 mod ids;
+mod left_out;
 mod lirs;
 mod lis;
 mod msr;
 mod names;
 mod oracle_general;
 mod plain;
+mod s3_log;
 mod spc;
+mod strace;
 mod text;
 mod vscsi;
 
@@ -26,7 +33,7 @@ use bytes::Bytes;
 
 use crate::input::Input;
 use crate::read::text::Text;
-use crate::{Error, FileInfo, Format, Options, Request, Shape, Source, parquet};
+use crate::{Columns, Error, FileInfo, Format, Options, Reading, Request, Shape, Source, parquet};
 
 /// Turns bytes into requests.
 pub(crate) trait Decode: Send {
@@ -46,11 +53,17 @@ pub(crate) trait Decode: Send {
     fn files(&self) -> Vec<FileInfo> {
         Vec::new()
     }
+
+    /// How records are understood.
+    fn reading(&self) -> Reading {
+        Reading::default()
+    }
 }
 
 /// A trace file.
 struct TraceFile {
     path: PathBuf,
+    format: Format,
     input: Input,
     decoder: Box<dyn Decode>,
     /// The advice if a record is damaged and the format was not given but guessed.
@@ -84,7 +97,8 @@ fn begin(
     }
     let unknown = |reason: String| Error::Format { path: path.to_owned(), reason };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let (format, guess) = match (options.format, detect::by_name(&name)) {
+    let format = said(options).map_err(unknown)?;
+    let (format, guess) = match (format, detect::by_name(&name)) {
         (Some(format), _) => (format, String::new()),
         (None, Some(format)) => (format, told(format, "name")),
         (None, None) => {
@@ -96,7 +110,26 @@ fn begin(
         return parquet();
     }
     let decoder = decoder(format, options, input.window()).map_err(|reason| unknown(reason + &guess))?;
-    Ok(Box::new(TraceFile { path: path.to_owned(), input, decoder, guess }))
+    Ok(Box::new(TraceFile { path: path.to_owned(), format, input, decoder, guess }))
+}
+
+/// The format that the options say: an option that only one format has chooses it.
+fn said(options: &Options) -> Result<Option<Format>, String> {
+    let columns = options.columns != Columns::default();
+    match options.format {
+        None if columns && options.action.is_some() => {
+            Err("columns are for csv and an action is for blkparse: give one of them".to_owned())
+        }
+        None if columns => Ok(Some(Format::Csv)),
+        None if options.action.is_some() => Ok(Some(Format::Blkparse)),
+        Some(format) if columns && !matches!(format, Format::Csv | Format::Preset(_)) => {
+            Err(format!("columns are for csv and its presets, not for {format}"))
+        }
+        Some(format) if options.action.is_some() && format != Format::Blkparse => {
+            Err(format!("an action is for blkparse, not for {format}"))
+        }
+        said => Ok(said),
+    }
 }
 
 /// The format that a file's name tells, even where its content could tell more.
@@ -138,6 +171,15 @@ fn decoder(format: Format, options: &Options, first: &[u8]) -> Result<Box<dyn De
             )))
         }
         Format::Fio => Box::new(Text::new(fio::Fio::default())),
+        Format::Strace => Box::new(Text::new(strace::Strace::default())),
+        Format::Biosnoop => Box::new(Text::new(biosnoop::Biosnoop::default())),
+        Format::Ftrace => Box::new(Text::new(ftrace::Ftrace::default())),
+        Format::AccessLog => Box::new(Text::new(access_log::AccessLog::default())),
+        Format::S3Log => Box::new(Text::new(s3_log::S3Log::default())),
+        Format::Preset(preset) => {
+            let columns = options.columns.clone().or(preset.columns());
+            Box::new(Text::new(csv::Csv::new(&columns, line)?))
+        }
         // Its footer is at its end, so that it is not read through a window.
         Format::Parquet => return Err("a compressed Parquet file cannot be read; decompress it first".to_owned()),
     })
@@ -149,6 +191,9 @@ fn failed(path: &Path, records: u64, source: io::Error) -> Error {
     let path = path.to_owned();
     if source.raw_os_error().is_some() {
         return Error::Io { path, source };
+    }
+    if source.kind() == io::ErrorKind::Unsupported {
+        return Error::Format { path, reason: source.to_string() };
     }
     Error::Record { path, record: records + 1, reason: format!("the compressed data are damaged here: {source}") }
 }
@@ -193,6 +238,10 @@ impl Source for TraceFile {
 
     fn files(&self) -> Vec<FileInfo> {
         self.decoder.files()
+    }
+
+    fn reading(&self) -> Option<Reading> {
+        Some(Reading { format: Some(self.format), ..self.decoder.reading() })
     }
 
     fn progress(&self) -> (u64, u64) {

@@ -3,7 +3,7 @@
 use memchr::memchr;
 
 use crate::read::Decode;
-use crate::{BATCH, FileInfo, Request, Shape};
+use crate::{BATCH, FileInfo, Reading, Request, Shape};
 
 /// A format of a request a line.
 pub(crate) trait Line: Send {
@@ -16,6 +16,11 @@ pub(crate) trait Line: Send {
     /// The files known by now.
     fn files(&self) -> Vec<FileInfo> {
         Vec::new()
+    }
+
+    /// How lines are understood.
+    fn reading(&self) -> Reading {
+        Reading::default()
     }
 }
 
@@ -64,6 +69,10 @@ impl<L: Line> Decode for Text<L> {
 
     fn files(&self) -> Vec<FileInfo> {
         self.format.files()
+    }
+
+    fn reading(&self) -> Reading {
+        self.format.reading()
     }
 }
 

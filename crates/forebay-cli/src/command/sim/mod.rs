@@ -5,6 +5,7 @@ mod chart;
 mod curve;
 mod levels;
 mod replay;
+mod sized;
 pub(super) mod timed;
 
 use forebay_sim::untimed::{Capacity, Options, Outcome};
@@ -22,6 +23,9 @@ const MEMORY: Capacity = Capacity::Share(0.1);
 
 /// Runs the command.
 pub(crate) fn run(sim: &Sim) -> Result<(), Failure> {
+    if sim.sizes {
+        return sized::run(sim);
+    }
     match (sim.curve.is_empty(), sim.time.device.is_empty()) {
         (false, _) => curve::run(sim),
         (true, false) => timed::run(sim),
@@ -31,6 +35,9 @@ pub(crate) fn run(sim: &Sim) -> Result<(), Failure> {
 
 /// The results as records of fields, without showing them.
 pub(crate) fn records(sim: &Sim, progress: &Progress) -> Result<Vec<Fields>, Failure> {
+    if sim.sizes {
+        return fields(&sized::records(sim, progress, &sized::runs(sim)?)?);
+    }
     match (sim.curve.is_empty(), sim.time.device.is_empty()) {
         (false, _) => fields(&curve::records(sim, progress)?.records),
         (true, false) => fields(&timed::records(sim, progress, &timed::prepare(sim)?)?),

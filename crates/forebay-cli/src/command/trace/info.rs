@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use forebay_sim::chart::{Axis, Chart, Series};
-use forebay_trace::{Error, Keys, Operation, Request, Shape, open};
+use forebay_trace::{Error, Keys, Operation, Reading, Request, Shape, open};
 use serde::Serialize;
 
 use super::{each, refusal};
@@ -30,6 +30,7 @@ pub(super) fn run(info: &TraceInfo) -> Result<(), Failure> {
         }
         let (mut figure, popularity) = content.figures(path);
         figure.made_by = source.origin();
+        figure.understood(source.reading().unwrap_or_default());
         series.push(Series { name: figure.trace.clone(), points: popularity });
         figures.push(figure);
     }
@@ -196,6 +197,7 @@ impl Content {
             top_10_share: top(10),
             duration_s: self.last as f64 / 1e9,
             made_by: None,
+            ..Figures::default()
         };
         (figures, ranks(&self.references))
     }
@@ -226,7 +228,7 @@ fn ranks(references: &[u32]) -> Vec<(f64, f64)> {
 }
 
 /// The content of a trace.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Figures {
     trace: String,
     about: String,
@@ -258,9 +260,30 @@ struct Figures {
     top_10_share: f64,
     duration_s: f64,
     made_by: Option<String>,
+    /// How it is read; of a Parquet file that is said by its schema.
+    format: Option<String>,
+    /// The columns that are read, and those that are not; of texts with columns.
+    columns: Option<String>,
+    columns_not_read: Option<String>,
+    /// Lines that are no requests, and their reasons.
+    left_out: u64,
+    left_out_reasons: Option<String>,
+    doubt: Option<String>,
 }
 
 impl Figures {
+    /// Takes over how the trace was read.
+    fn understood(&mut self, reading: Reading) {
+        let joined = |parts: Vec<String>| (!parts.is_empty()).then(|| parts.join(", "));
+        self.format = reading.format.map(|format| format.name().to_owned());
+        self.columns = joined(reading.columns);
+        self.columns_not_read = joined(reading.unused);
+        self.doubt = reading.doubt;
+        self.left_out = reading.left_out.iter().map(|left| left.lines).sum();
+        let reason = |left: forebay_trace::LeftOut| format!("{} × {}", count(left.lines), left.reason);
+        self.left_out_reasons = joined(reading.left_out.into_iter().map(reason).collect());
+    }
+
     /// One line for each figure.
     fn text(&self) -> String {
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
@@ -294,7 +317,20 @@ impl Figures {
         if let Some(origin) = &self.made_by {
             lines.push(("made by".to_owned(), origin.clone()));
         }
+        lines.splice(1..1, self.reading());
         let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         lines.into_iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
+    }
+
+    /// The lines that say how it is read.
+    fn reading(&self) -> Vec<(String, String)> {
+        let rows = [
+            ("format", &self.format),
+            ("columns", &self.columns),
+            ("columns not read", &self.columns_not_read),
+            ("lines left out", &self.left_out_reasons),
+            ("doubt", &self.doubt),
+        ];
+        rows.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))).collect()
     }
 }

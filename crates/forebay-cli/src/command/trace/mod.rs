@@ -1,5 +1,6 @@
 //! `forebay trace`: shows, converts, makes and runs traces.
 
+pub(crate) mod formats;
 mod info;
 mod play;
 
@@ -20,6 +21,7 @@ use crate::report;
 pub(crate) fn run(trace: &Trace) -> Result<(), Failure> {
     match &trace.command {
         TraceCommand::Info(info) => info::run(info),
+        TraceCommand::Formats(formats) => formats::run(formats),
         TraceCommand::Convert(convert) => self::convert(convert),
         TraceCommand::Generate(generate) => self::generate(generate),
         TraceCommand::Play(play) => play::run(play),
@@ -53,6 +55,9 @@ struct Written {
     output: String,
     format: String,
     requests: u64,
+    /// Lines of the source that are no requests; none if it has no lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<u64>,
     bytes: u64,
     seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,7 +86,8 @@ fn write(
     let bytes = std::fs::metadata(output).map_or(0, |metadata| metadata.len());
     let seconds = (began.elapsed().as_secs_f64() * 1e3).round() / 1e3;
     let output = output.display().to_string();
-    let written = Written { from, output, format: format.to_string(), requests, bytes, seconds, seed };
+    let left_out = source.reading().map(|reading| reading.left_out.iter().map(|left_out| left_out.lines).sum());
+    let written = Written { from, output, format: format.to_string(), requests, left_out, bytes, seconds, seed };
     report::show(&[written], options, || None)
 }
 

@@ -1,0 +1,50 @@
+//! The meaning of an operation's word or code.
+
+use crate::Columns;
+
+/// What an operation does to the bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Meaning {
+    Reads,
+    Writes,
+    /// The user or a preset says that it is to be left out.
+    Ignored,
+    Unknown,
+}
+
+/// Words of file systems, block devices and key-value stores. Codes have no meaning of their own: 1
+/// is libCacheSim's get, and a write in block traces.
+const READS: [&str; 5] = ["r", "read", "get", "gets", "rs"];
+const WRITES: [&str; 14] = [
+    "w", "write", "set", "add", "put", "cas", "replace", "append", "prepend", "delete", "incr", "decr", "update", "ws",
+];
+
+/// The words that are known.
+pub(super) struct Words {
+    said: Vec<(Box<str>, Meaning)>,
+}
+
+impl Words {
+    pub(super) fn new(columns: &Columns) -> Words {
+        let of = |words: &[Box<str>], meaning| words.iter().map(move |word| (word.clone(), meaning)).collect();
+        let said: [Vec<_>; 3] = [
+            of(&columns.reads, Meaning::Reads),
+            of(&columns.writes, Meaning::Writes),
+            of(&columns.ignored, Meaning::Ignored),
+        ];
+        Words { said: said.concat() }
+    }
+
+    /// The meaning of a word, in large or small letters.
+    pub(super) fn meaning(&self, text: &[u8]) -> Meaning {
+        let is = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
+        if let Some(&(_, meaning)) = self.said.iter().find(|(word, _)| is(word)) {
+            return meaning;
+        }
+        match () {
+            () if READS.into_iter().any(is) => Meaning::Reads,
+            () if WRITES.into_iter().any(is) => Meaning::Writes,
+            () => Meaning::Unknown,
+        }
+    }
+}
