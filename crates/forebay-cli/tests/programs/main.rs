@@ -19,6 +19,7 @@ mod patience;
 mod play;
 mod readers;
 mod record;
+mod reference;
 mod refusals;
 mod servers;
 mod several;
