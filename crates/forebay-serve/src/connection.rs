@@ -59,7 +59,7 @@ pub(crate) async fn serve<S>(
     let young = tokio::time::sleep(YOUNG);
     tokio::pin!(young);
     let (mut waits_for_first, mut is_young) = (true, true);
-    loop {
+    let crowded = loop {
         tokio::select! {
             ended = connection.as_mut() => {
                 if let Err(error) = ended {
@@ -72,22 +72,23 @@ pub(crate) async fn serve<S>(
                 return log::debug!("connection {handler}: no request came in time");
             }
             () = young.as_mut(), if is_young => is_young = false,
-            () = wanted.notified(), if !waits_for_first => {
-                connection.as_mut().graceful_shutdown();
-                return tokio::select! {
-                    ended = connection => ended.unwrap_or_else(|error| log::debug!("connection {handler}: {error}")),
-                    () = dawdles(&taken, limits.dawdle) => log::debug!("connection {handler}: too slow while another wants the place"),
-                };
-            }
+            () = wanted.notified(), if !waits_for_first => break true,
             () = wanted.notified(), if waits_for_first && !is_young => {
                 return log::debug!("connection {handler}: no request came while another wanted the place");
             }
-            _ = stop.wait_for(|stop| *stop) => break,
+            _ = stop.wait_for(|stop| *stop) => break false,
         }
-    }
+    };
     connection.as_mut().graceful_shutdown();
-    if let Err(error) = connection.await {
-        log::debug!("connection {handler}: {error}");
+    tokio::select! {
+        ended = connection => {
+            if let Err(error) = ended {
+                log::debug!("connection {handler}: {error}");
+            }
+        }
+        () = dawdles(&taken, limits.dawdle), if crowded => {
+            log::debug!("connection {handler}: too slow while another wants its place");
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{Outcome, Target};
 
 pub(super) const TARGETS: &[Target] = &[
     Target { name: "device", about: "the description of a device, TOML; it serves what it can", run: device },
-    Target { name: "diskspecs", about: "parameter files of DiskSim", run: diskspecs },
+    Target { name: "diskspecs", about: "a disk of DiskSim: parameters, model, seek curve", run: diskspecs },
     Target { name: "validation", about: "a measured trace of a disk", run: validation },
     Target { name: "profile", about: "a measured profile, JSON", run: profile },
     Target { name: "slowdown", about: "when a device is slow", run: slowdown },
@@ -45,10 +45,12 @@ fn device(bytes: &[u8]) -> Outcome {
     Outcome::of_result(Description::parse(&text, "fuzzed").map(|description| serve(&description)))
 }
 
-/// The files that it names have the same bytes.
+/// The file itself, its model and its seek curve, with a zero byte between them.
 fn diskspecs(bytes: &[u8]) -> Outcome {
-    let mut file = |_: &str| Ok(bytes.to_vec());
-    let read = diskspecs::read(bytes, Path::new("fuzzed"), &mut file);
+    let mut parts = bytes.splitn(3, |&byte| byte == 0);
+    let [specs, model, seek] = std::array::from_fn(|_| parts.next().unwrap_or(bytes));
+    let mut file = |name: &str| Ok(if name.ends_with("seek") { seek } else { model }.to_vec());
+    let read = diskspecs::read(specs, Path::new("fuzzed"), &mut file);
     Outcome::of_result(read.map(|description| serve(&description)))
 }
 
