@@ -63,7 +63,7 @@ fn hash_of_words(text: &str) -> u64 {
     let plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
     let quoted = |mark: char| matches!(mark, '"' | '\'' | '`' | '[' | '{' | '\n');
     let unquoted = text.split(quoted).step_by(2);
-    let words = unquoted.flat_map(|part| part.split([' ', ',', ':', '.'])).filter(plain).take(12);
+    let words = unquoted.flat_map(|part| part.split([' ', ',', ':', '.'])).filter(plain).take(5);
     let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     words.flat_map(str::bytes).fold(0xcbf2_9ce4_8422_2325, step)
 }

@@ -1,5 +1,6 @@
 //! The parts of a request over any bytes, for `forebay-fuzz`.
 
+use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -24,7 +25,7 @@ pub fn target(path: &[u8]) -> usize {
         let bytes = name.as_bytes();
         assert!(!bytes.is_empty() && bytes != b"." && bytes != b"..", "{name:?}");
         assert!(!bytes.contains(&b'/') && !bytes.contains(&0), "{name:?}");
-        address = format!("{address}/{}", escape(name));
+        let _ = write!(address, "/{}", escape(name));
     }
     if target.slash {
         address.push('/');

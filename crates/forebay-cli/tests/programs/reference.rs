@@ -162,7 +162,8 @@ fn nothing_can_be_changed() {
     let mut differences = Vec::new();
     for user in [User(0), OWNER, OTHER] {
         for &(call, act) in mutations::MUTATIONS {
-            for name in NAMES {
+            // The root's neighbours are not the mount's.
+            for name in NAMES.iter().filter(|&&name| name != ".") {
                 let (one, two) = (pair.reference.root().to_owned(), pair.mount.path().to_owned());
                 let step = move || (act(&one.join(name)), act(&two.join(name)));
                 let (expected, found) = limited(&format!("{call} of {name}"), user, step);

@@ -200,5 +200,5 @@ fn walk_on(root: &Path, name: &str, next: &str) -> Outcome {
     let next = CString::new(Path::new(next).as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
     let stat = fs::statat(from, next.as_c_str(), AtFlags::SYMLINK_NOFOLLOW)?;
     // Above the root the two differ.
-    Ok(format!("{:o}", stat.st_mode))
+    Ok(if next.as_bytes() == b".." { String::new() } else { format!("{:o}", stat.st_mode) })
 }
