@@ -70,7 +70,8 @@ fn run(options: &Options) -> Result<bool> {
     let time = Duration::try_from_secs_f64(options.seconds / targets.len() as f64).context("--seconds")?;
     if let (Some(file), [target]) = (&options.file, targets.as_slice()) {
         limit()?;
-        worker::once(target, &std::fs::read(file).with_context(|| file.display().to_string())?)?;
+        let input = std::fs::read(file).with_context(|| file.display().to_string())?;
+        println!("{:?}", worker::once(target, &input)?);
         return Ok(true);
     }
     if let (Some(journal), [target]) = (&options.journal, targets.as_slice()) {
@@ -171,6 +172,11 @@ fn report(target: &Target, options: &Options, seed: u64, input: &[u8], said: &st
     let path = options.findings.join(format!("{}-{seed}", target.name));
     std::fs::write(&path, &smallest)?;
     println!("{:18} FOUND with seed {seed}: {said}", target.name);
-    println!("    {} bytes in {}: {}", smallest.len(), path.display(), smallest[..smallest.len().min(200)].escape_ascii());
+    println!(
+        "    {} bytes in {}: {}",
+        smallest.len(),
+        path.display(),
+        smallest[..smallest.len().min(200)].escape_ascii()
+    );
     Ok(())
 }

@@ -11,14 +11,8 @@ use crate::Target;
 
 /// All targets, in the order of their parts of Forebay.
 pub fn all() -> Vec<Target> {
-    let parts: [&[Target]; 6] = [
-        traces::TARGETS,
-        models::TARGETS,
-        storage::TARGETS,
-        requests::TARGETS,
-        records::TARGETS,
-        settings::TARGETS,
-    ];
+    let parts: [&[Target]; 6] =
+        [traces::TARGETS, models::TARGETS, storage::TARGETS, requests::TARGETS, records::TARGETS, settings::TARGETS];
     parts.concat()
 }
 

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::Target;
 use crate::mutator::Mutator;
+use crate::{Outcome, Target};
 
 /// The processor time that one input may take. Time on the wall does not count, since a machine may
 /// be busy.
@@ -111,11 +111,10 @@ pub fn work(target: &Target, examples: Vec<Vec<u8>>, seed: u64, time: Duration, 
 ///
 /// # Errors
 /// If the limits cannot be set.
-pub fn once(target: &Target, input: &[u8]) -> io::Result<()> {
+pub fn once(target: &Target, input: &[u8]) -> io::Result<Outcome> {
     bound()?;
     watch();
-    (target.run)(input);
-    Ok(())
+    Ok((target.run)(input))
 }
 
 /// Bounds the address space, and ends the process when a thread beside the first one panics: nobody

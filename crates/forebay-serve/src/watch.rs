@@ -45,7 +45,7 @@ impl Watch {
         let mut answer = match (&head.method, route) {
             (&Method::POST, Route::Hint) => {
                 hint::tell(tree, head.uri.query(), Arriving::new(body, self.patience)).await?
-            },
+            }
             (&Method::GET | &Method::HEAD, _) if !body.is_end_stream() => return Err(Refusal::body()),
             (&Method::GET | &Method::HEAD, Route::Page) => page(),
             (&Method::GET | &Method::HEAD, Route::Metrics) => {

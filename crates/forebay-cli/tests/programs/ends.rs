@@ -139,7 +139,8 @@ fn little_address_space() {
         let point = MountPoint::new().expect("a mount point");
         let args = [text(source.path()), "--memory", "32MiB"];
         let mut command = limited(&args, Resource::As, mib << 20);
-        let ((said, output), (complained, errors)) = (std::io::pipe().expect("a pipe"), std::io::pipe().expect("a pipe"));
+        let ((said, output), (complained, errors)) =
+            (std::io::pipe().expect("a pipe"), std::io::pipe().expect("a pipe"));
         command.arg(point.path()).stdout(output).stderr(errors);
         let Ok(running) = Running::start(command) else { continue };
         let mut line = String::new();

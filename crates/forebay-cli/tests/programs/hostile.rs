@@ -11,10 +11,10 @@ use crate::names::peak;
 use crate::text;
 
 /// The budget of [`Serve`], and what a process may have beside it with all its connections, MiB.
-const MOST: f64 = 32.0 + 16.0 + 128.0 * 0.75;
+const MOST: f64 = 32.0 + 16.0 + 64.0 * 0.75;
 
 /// Connections at once: more than a server has places for.
-const MANY: usize = 250;
+const MANY: usize = 150;
 
 /// The length of the file that is served.
 const LEN: usize = 1 << 20;
@@ -32,7 +32,7 @@ impl Scene {
         std::fs::create_dir(source.path().join("root")).expect("ours");
         std::fs::write(source.path().join("root/file"), content(1, LEN)).expect("ours");
         std::fs::write(source.path().join("secret"), "must not be reached").expect("ours");
-        let serve = Serve::start(&[text(&source.path().join("root"))]);
+        let serve = Serve::start(&[text(&source.path().join("root")), "--connections", "64"]);
         let address = serve.url.trim_start_matches("http://").trim_end_matches('/').parse().expect("an address");
         Scene { serve, address, _source: source }
     }
@@ -67,9 +67,13 @@ impl Scene {
 #[test]
 fn connections_without_number() {
     let scene = Scene::new();
-    let beginnings: [&[u8]; 5] = [
+    let beginnings: [&[u8]; 9] = [
         b"",
         b"GET",
+        b"\r\n",
+        b"\x16\x03\x01\x02\x00",
+        b"GET / HTTP/1.1\r\n",
+        b"HEAD /file HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"GET /file HTTP/1.1\r\nHost: localhost\r\nX: ",
         b"GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"PROPFIND / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n<",
@@ -118,7 +122,8 @@ fn ranges_upon_ranges() {
         (0..1000).map(|n| format!("{n}-{n}")).collect::<Vec<_>>().join(", "),
         "-18446744073709551615,0-18446744073709551615,-0".to_owned(),
     ] {
-        let head = format!("GET /file HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nRange: bytes={ranges}\r\n\r\n");
+        let head =
+            format!("GET /file HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nRange: bytes={ranges}\r\n\r\n");
         let answer = scene.ask(head.as_bytes());
         assert!(answer.len() < LEN + (64 << 10), "{} bytes for {}", answer.len(), &ranges[..ranges.len().min(60)]);
         scene.others_are_served("ranges");
@@ -129,7 +134,8 @@ fn ranges_upon_ranges() {
 #[test]
 fn ways_out() {
     let scene = Scene::new();
-    let dots = ["..", "%2e%2e", "%2E.", ".%2e", "%252e%252e", "%c0%ae%c0%ae", "..%00", "....", "..;", "\u{ff0e}\u{ff0e}"];
+    let dots =
+        ["..", "%2e%2e", "%2E.", ".%2e", "%252e%252e", "%c0%ae%c0%ae", "..%00", "....", "..;", "\u{ff0e}\u{ff0e}"];
     let slashes = ["/", "%2f", "%5c", "\\", "//", "%252f", "%c0%af"];
     for dot in dots {
         for slash in slashes {

@@ -6,8 +6,10 @@
 //! test, and not the machine's patience.
 
 mod calls;
+mod changing;
 mod mutations;
 mod names;
+mod reading;
 mod tree;
 
 use std::path::Path;

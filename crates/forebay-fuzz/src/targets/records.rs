@@ -163,5 +163,9 @@ fn tier_folder(bytes: &[u8]) -> Outcome {
     std::fs::write(segments.join("00000000"), segment).expect("a file is written");
     let folder = scratch().join("tier");
     let checked = forebay_tier::info(&folder).and_then(|_| forebay_tier::check(&folder, |_| ()));
-    Outcome::of_result(checked.map(|_| 1))
+    Outcome::of_result(checked.map(|report| {
+        // No piece was ever written, so none can be right unless it is of zeros.
+        assert!(report.right_bytes <= 8 * 4096 * 16, "{report:?}");
+        report.damaged.len() + report.lost_segments as usize * 100
+    }))
 }

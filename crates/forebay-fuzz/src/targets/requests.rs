@@ -1,14 +1,14 @@
 //! Requests to a server, in parts and whole.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_live::engine::{Config, Engine};
 use forebay_live::tree::{Branch, Tree};
-use forebay_serve::{At, Control, HostName, Options, Server, fuzzing};
+use forebay_serve::{At, Control, HostName, Limits, Options, Server, fuzzing};
 use forebay_source::memory::MemorySource;
 use forebay_testkit::answers::well_formed;
 
@@ -18,7 +18,11 @@ pub(super) const TARGETS: &[Target] = &[
     Target { name: "target", about: "a request's path", run: |bytes| Outcome::of_count(fuzzing::target(bytes)) },
     Target { name: "range", about: "a length and a Range", run: |bytes| Outcome::of_count(fuzzing::range(bytes)) },
     Target { name: "request-head", about: "the headers of a request", run: head },
-    Target { name: "hint-query", about: "the query of told names", run: |bytes| Outcome::of_flag(fuzzing::query(bytes)) },
+    Target {
+        name: "hint-query",
+        about: "the query of told names",
+        run: |bytes| Outcome::of_flag(fuzzing::query(bytes)),
+    },
     Target { name: "host-name", about: "a server's name", run: host_name },
     Target { name: "requests", about: "a connection to `forebay serve`", run: requests },
     Target { name: "control", about: "a connection to a control channel", run: control },
@@ -47,8 +51,12 @@ fn served() -> &'static Served {
         let branch = Branch { name: None, source: Arc::new(source), device: DeviceId(0) };
         let tree = Arc::new(Tree::new(engine, vec![branch]).expect("a tree"));
         let here = SocketAddr::from(([127, 0, 0, 1], 0));
-        let server = Server::start(Arc::clone(&tree), here, Options::default()).expect("a server");
-        let control = Control::start(tree, &At::Address(here), Options::control()).expect("a control channel");
+        // A request that is not complete is waited for this long.
+        let wait = Duration::from_millis(50);
+        let limits = Limits { request: wait, idle: wait, ..Limits::default() };
+        let options = Options { limits, ..Options::default() };
+        let server = Server::start(Arc::clone(&tree), here, options.clone()).expect("a server");
+        let control = Control::start(tree, &At::Address(here), options).expect("a control channel");
         Served { server, control }
     })
 }
@@ -62,13 +70,15 @@ fn control(bytes: &[u8]) -> Outcome {
     ask(*address, bytes)
 }
 
+/// The request after those that are made up, so that the server closes the connection.
+const LAST: &[u8] = b"\r\n\r\nGET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+
 /// Well-formed answers or a closed connection come of any request.
 fn ask(address: SocketAddr, request: &[u8]) -> Outcome {
     let mut stream = TcpStream::connect(address).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(50))).expect("a limit");
     // It may have heard enough before the end.
-    let _ = stream.write_all(request);
-    let _ = stream.shutdown(Shutdown::Write);
+    let _ = stream.write_all(request).and_then(|()| stream.write_all(LAST));
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
     assert!(well_formed(&answer), "{}", String::from_utf8_lossy(&answer));

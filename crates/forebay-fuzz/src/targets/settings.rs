@@ -9,7 +9,11 @@ pub(super) const TARGETS: &[Target] = &[
     Target { name: "fstab", about: "the options of a line of fstab", run: fstab },
     Target { name: "arguments", about: "a command line, a word a line", run: arguments },
     Target { name: "period", about: "a span of time", run: |bytes| Outcome::of_flag(fuzzing::period(bytes)) },
-    Target { name: "channel", about: "the address of a channel", run: |bytes| Outcome::of_flag(fuzzing::control(bytes)) },
+    Target {
+        name: "channel",
+        about: "the address of a channel",
+        run: |bytes| Outcome::of_flag(fuzzing::control(bytes)),
+    },
 ];
 
 fn configuration(bytes: &[u8]) -> Outcome {

@@ -12,9 +12,17 @@ use forebay_source::web::{Token, fuzzing as web};
 use crate::{Outcome, Target};
 
 pub(super) const TARGETS: &[Target] = &[
-    Target { name: "s3-keys", about: "a page of keys of S3, XML", run: |bytes| Outcome::of_result(object::keys(bytes)) },
+    Target {
+        name: "s3-keys",
+        about: "a page of keys of S3, XML",
+        run: |bytes| Outcome::of_result(object::keys(bytes)),
+    },
     Target { name: "s3-refusal", about: "a refusal of S3", run: refusal },
-    Target { name: "retry-after", about: "the header of that name", run: |bytes| Outcome::of_flag(object::pause(bytes)) },
+    Target {
+        name: "retry-after",
+        about: "the header of that name",
+        run: |bytes| Outcome::of_flag(object::pause(bytes)),
+    },
     Target { name: "multistatus", about: "an answer to PROPFIND", run: |bytes| Outcome::of_count(web::listing(bytes)) },
     Target { name: "index", about: "a folder as a page of HTML", run: |bytes| Outcome::of_count(web::page(bytes)) },
     Target { name: "json-list", about: "a folder as a list in JSON", run: |bytes| Outcome::of_count(web::list(bytes)) },

@@ -27,8 +27,7 @@ pub fn refusal(bytes: &[u8]) -> Option<&'static str> {
         }
     }
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
-    let refused =
-        Refused { status: status.parse().unwrap_or(403), headers: &headers, body, region: Some("us-east-1") };
+    let refused = Refused { status: status.parse().unwrap_or(403), headers: &headers, body, region: Some("us-east-1") };
     let amiss = Amiss::of_refusal(&refused, now)?;
     let _ = amiss.error("key".into()).to_string();
     Some(amiss.kind())

@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{Access, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::fs::{self, RawDir, ResolveFlags, SeekFrom};
+use rustix::fs::{Access, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 /// What a call tells, in words; or its error.

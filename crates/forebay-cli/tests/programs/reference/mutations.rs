@@ -41,8 +41,10 @@ pub(super) const MUTATIONS: &[(&str, Call)] = &[
     ("removexattr", |path| fs::removexattr(path, "user.colour")),
 ];
 
-const TIMES: Timestamps =
-    Timestamps { last_access: Timespec { tv_sec: 1, tv_nsec: 0 }, last_modification: Timespec { tv_sec: 1, tv_nsec: 0 } };
+const TIMES: Timestamps = Timestamps {
+    last_access: Timespec { tv_sec: 1, tv_nsec: 0 },
+    last_modification: Timespec { tv_sec: 1, tv_nsec: 0 },
+};
 
 /// A file that is there, in the same folder as the root's other names.
 fn beside(path: &Path) -> PathBuf {

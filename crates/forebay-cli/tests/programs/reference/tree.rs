@@ -88,9 +88,13 @@ fn fill(root: &Path) {
     }
     file(&root.join(OsStr::from_bytes(b"not-utf8-\xff")), 3, 0, 0o644);
     file(&root.join("x".repeat(255)), 3, 0, 0o644);
-    for (name, owner, mode) in
-        [("folder", 0, 0o755), ("own", owner, 0o700), ("pass", owner, 0o711), ("list", owner, 0o744), ("shut", 0, 0o000)]
-    {
+    for (name, owner, mode) in [
+        ("folder", 0, 0o755),
+        ("own", owner, 0o700),
+        ("pass", owner, 0o711),
+        ("list", owner, 0o744),
+        ("shut", 0, 0o000),
+    ] {
         folder(&root.join(name), owner, mode);
     }
     folder(&root.join("sticky"), 0, 0o1777);
