@@ -1,6 +1,6 @@
 //! One target in a process of its own.
 //!
-//! Before each run the input is written to a file, the journal. So whatever ends the process, its
+//! Before each run the input is written to a file, the journal. If anything ends the process, its
 //! parent finds the input there.
 
 use std::collections::HashSet;

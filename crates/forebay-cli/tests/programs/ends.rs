@@ -45,7 +45,7 @@ fn killed_again_and_again_under_load() {
     });
 }
 
-/// Whatever the moment: the command ends soon, and nothing stays mounted.
+/// At any moment the command ends soon, and nothing stays mounted.
 #[test]
 fn signals_in_every_phase_of_mounting() {
     if !mounts::possible() {

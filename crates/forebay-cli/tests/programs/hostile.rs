@@ -10,11 +10,12 @@ use crate::identity::Serve;
 use crate::names::peak;
 use crate::text;
 
-/// The budget of [`Serve`], and what a process may have beside it with all its connections, MiB.
-const MOST: f64 = 32.0 + 16.0 + 64.0 * 0.75;
+/// The budget of [`Serve`], which its connections are part of, and what a process may have beside
+/// it, MiB.
+const MOST: f64 = 32.0 + 16.0;
 
 /// Connections at once: more than a server has places for.
-const MANY: usize = 150;
+const MANY: usize = 50;
 
 /// The length of the file that is served.
 const LEN: usize = 1 << 20;
@@ -32,7 +33,7 @@ impl Scene {
         std::fs::create_dir(source.path().join("root")).expect("ours");
         std::fs::write(source.path().join("root/file"), content(1, LEN)).expect("ours");
         std::fs::write(source.path().join("secret"), "must not be reached").expect("ours");
-        let serve = Serve::start(&[text(&source.path().join("root")), "--connections", "64"]);
+        let serve = Serve::start(&[text(&source.path().join("root")), "--connections", "16"]);
         let address = serve.url.trim_start_matches("http://").trim_end_matches('/').parse().expect("an address");
         Scene { serve, address, _source: source }
     }

@@ -116,6 +116,11 @@ fn fill(root: &Path) {
     ] {
         symlink(to, root.join(name)).expect("ours");
     }
+    special(root);
+}
+
+/// Files of the other kinds, and an attribute.
+fn special(root: &Path) {
     for (name, kind, device) in [
         ("pipe", FileType::Fifo, 0),
         ("socket", FileType::Socket, 0),
