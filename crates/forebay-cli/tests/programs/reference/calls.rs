@@ -70,7 +70,7 @@ pub(super) const CALLS: &[(&str, Call)] = &[
 /// What two file systems must agree on. A folder's size and links are a matter of taste.
 fn shown(stat: &Stat) -> String {
     let kind = FileType::from_raw_mode(stat.st_mode);
-    let (size, links) = if kind == FileType::Directory { (0, 0) } else { (stat.st_size, stat.st_nlink as u64) };
+    let (size, links) = if kind == FileType::Directory { (0, 0) } else { (stat.st_size, stat.st_nlink) };
     let Stat { st_mode, st_uid, st_gid, st_ino, st_rdev, st_mtime, st_mtime_nsec, .. } = *stat;
     format!("{st_mode:o} {st_uid}:{st_gid} {st_ino} {st_rdev} {size} {links} {st_mtime}.{st_mtime_nsec}")
 }
@@ -95,7 +95,7 @@ fn open(root: &Path, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
 
 /// The file that was opened.
 fn told(opened: Result<OwnedFd, Errno>) -> Outcome {
-    opened.and_then(|file| fs::fstat(file)).map(|stat| shown(&stat))
+    opened.and_then(fs::fstat).map(|stat| shown(&stat))
 }
 
 fn beneath(root: &Path, name: &str, how: ResolveFlags) -> Outcome {
