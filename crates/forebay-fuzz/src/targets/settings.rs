@@ -1,4 +1,4 @@
-//! What people write: configuration, command lines, tables of mounts.
+//! Settings as people write them: configuration, command lines, tables of mounts.
 
 use forebay_cli::fuzzing;
 

@@ -1,4 +1,4 @@
-//! What storage answers, and how it is named.
+//! Answers of storage, and its names.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
