@@ -10,7 +10,7 @@ use rustix::fs::{self, RawDir, ResolveFlags, SeekFrom};
 use rustix::fs::{Access, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-/// What a call tells, in words; or its error.
+/// The answer of a call in words, or its error.
 pub(super) type Outcome = Result<String, Errno>;
 
 /// A call on a name below a root.
@@ -67,7 +67,7 @@ pub(super) const CALLS: &[(&str, Call)] = &[
     ("walk up from it", |root, name| walk_on(root, name, "..")),
 ];
 
-/// What two file systems must agree on. A folder's size and links are a matter of taste.
+/// The facts that two file systems must agree on. A folder's size and links are a matter of taste.
 fn shown(stat: &Stat) -> String {
     let kind = FileType::from_raw_mode(stat.st_mode);
     let (size, links) = if kind == FileType::Directory { (0, 0) } else { (stat.st_size, stat.st_nlink) };
