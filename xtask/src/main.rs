@@ -4,6 +4,7 @@
 //! Everything here is plain `std::process`: a chore is a program that is run, and its output is
 //! shown as it comes.
 
+mod fuzz;
 mod house;
 mod leftovers;
 mod licences;
@@ -52,6 +53,13 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Runs the decoders of bytes from outside on inputs that a seed makes up; ARGS are those of
+    /// `forebay-fuzz`
+    Fuzz {
+        /// Such as `--targets trace-csv,index --seconds 600 --seed 1`, or `--list`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Says which mounts, loop devices, servers and folders tests have left behind
     CheckClean,
     /// Writes docs/cli.md, docs/metrics.md and docs/traces.md from the definitions they are of
@@ -90,6 +98,7 @@ fn main() -> ExitCode {
         Chore::Check => Ok(suite::check()),
         Chore::Test { args } => suite::test(&args),
         Chore::Python { args } => suite::python(&args),
+        Chore::Fuzz { args } => Ok(fuzz::run(&args)),
         Chore::CheckClean => Ok(leftovers::report(&leftovers::Leftovers::default())),
         Chore::Docs => reference::write().map(|()| true),
         Chore::Package { dev, check } => package::build(dev, check),

@@ -41,7 +41,7 @@ pub(crate) fn get(address: &str, route: &str, access: &Access) -> Result<String,
 }
 
 /// Where to ask: the address may stop at any part of the path to the control channel.
-fn url(address: &str, route: &str) -> Result<Url, Failure> {
+pub(crate) fn url(address: &str, route: &str) -> Result<Url, Failure> {
     let odd = |why: String| Failure::input(format!("{why}: give an address as in http://host:7680"));
     let mut url = Url::parse(address).map_err(|error| odd(format!("{address}: {error}")))?;
     if !url.username().is_empty() || url.password().is_some() {

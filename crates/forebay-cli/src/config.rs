@@ -58,7 +58,7 @@ fn usual_file() -> Option<PathBuf> {
 }
 
 /// The commands with the defaults that the text of a file gives.
-fn defaults(command: Command, file: &Path, text: &str) -> Result<Command, Error> {
+pub(crate) fn defaults(command: Command, file: &Path, text: &str) -> Result<Command, Error> {
     let table: Table = text.parse().map_err(|error| syntax(file, text, &error))?;
     let command = match table.get("mount") {
         Some(Value::Table(mount)) => examined(command, file, mount)?,

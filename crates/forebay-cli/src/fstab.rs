@@ -132,7 +132,7 @@ fn checked(args: &[OsString]) -> Result<Call, Failure> {
 }
 
 /// The arguments of the command that mounts.
-fn translated(line: &Fstab) -> Result<Vec<OsString>, Failure> {
+pub(crate) fn translated(line: &Fstab) -> Result<Vec<OsString>, Failure> {
     let mut settings = Settings::new(line.sloppy);
     settings.sources.push(line.source.clone());
     for text in &line.options {

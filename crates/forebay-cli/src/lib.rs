@@ -12,6 +12,8 @@ mod daemon;
 pub mod embedded;
 mod failure;
 mod fstab;
+#[doc(hidden)]
+pub mod fuzzing;
 mod heap;
 mod journal;
 mod listen;

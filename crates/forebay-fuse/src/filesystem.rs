@@ -22,6 +22,7 @@ use crate::folders::{Folder, FolderRead};
 use crate::handles::Handles;
 use crate::hints;
 use crate::mount::MountOptions;
+use crate::permission::User;
 use crate::waiting::{Asker, Slot, Waiting};
 
 /// The largest request, in bytes: the kernel's FUSE_MAX_PAGES of 4 KiB pages.
@@ -324,11 +325,22 @@ impl Filesystem for Adapter {
         answer_value(names, size, reply);
     }
 
-    // The kernel takes ENOSYS for "never ask again" and then decides by itself: access(2) by the
-    // owner always succeeds where the mount does not check modes, and a file has no holes.
-    fn access(&self, _request: &Request, _inode: INodeNo, _mask: AccessFlags, reply: ReplyEmpty) {
-        reply.error(Errno::ENOSYS);
+    // The kernel asks only where it does not judge modes itself.
+    fn access(&self, request: &Request, inode: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
+        let user = User::asking(request.uid(), request.gid());
+        self.waiting.ask(asker(request), reply, |slot| {
+            let answer = move |found: source::Result<Attributes>| match (slot.take(), found) {
+                (None, _) => {}
+                (Some(reply), Ok(found)) if user.may(mask, &found) => reply.ok(),
+                (Some(reply), Ok(_)) => reply.error(Errno::EACCES),
+                (Some(reply), Err(error)) => reply.error(errno(&error)),
+            };
+            self.tree.attributes_then(node(inode), Box::new(answer));
+        });
     }
+
+    // The kernel takes ENOSYS for "never ask again" and then decides by itself: a file has no
+    // holes.
 
     fn lseek(
         &self,

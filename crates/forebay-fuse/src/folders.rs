@@ -88,6 +88,7 @@ impl FolderRead {
         // No reference counts for `.` and `..`: the kernel takes only their names.
         let dot = FileAttr { ino: INodeNo(self.folder.node.0), kind: FileType::Directory, ..nothing() };
         let mut refer = self.tree.referring(names);
+        let ttl = lifetime(self.ttl, names.len());
         while let Some(entry) = at(names, offset) {
             offset += 1;
             let (name, (id, Shown { attributes, ttl }), generation) = match entry {
@@ -95,7 +96,7 @@ impl FolderRead {
                     let full = reply.add(dot.ino, offset, name, &Duration::ZERO, &dot, Generation(0));
                     if full { break } else { continue }
                 }
-                At::Name(listed) => match self.named(refer(&listed), names, &listed) {
+                At::Name(listed) => match self.named(refer(&listed), names, &listed, ttl) {
                     Ok((id, shown)) => (listed.name, (id, shown), Generation(self.tree.generation(id))),
                     // Gone since it was listed.
                     Err(_) => continue,
@@ -125,9 +126,10 @@ impl FolderRead {
         found: source::Result<Option<Referred>>,
         names: &Names,
         listed: &Listed<'_>,
+        ttl: Duration,
     ) -> source::Result<(NodeId, Shown)> {
         match found {
-            Ok(Some(Referred { node, attributes })) => return Ok((node, of_node(node, &attributes, self.ttl))),
+            Ok(Some(Referred { node, attributes })) => return Ok((node, of_node(node, &attributes, ttl))),
             Err(error @ Error::NotFound(_)) => return Err(error),
             Ok(None) | Err(_) => {}
         }
@@ -135,6 +137,15 @@ impl FolderRead {
         let attributes = FileAttr { ino: INodeNo(id.0), kind: kind(listed.kind), ..nothing() };
         Ok((id, Shown { attributes, ttl: Duration::ZERO }))
     }
+}
+
+/// For how long the kernel may believe the attributes that come with a folder's names. A program
+/// that looks at each name first reads all of them, and none must have expired by then: else it
+/// would ask for each one by itself.
+fn lifetime(ttl: Duration, names: usize) -> Duration {
+    /// Reading a name takes less, on a busy machine too.
+    const EACH: Duration = Duration::from_micros(50);
+    if ttl.is_zero() { ttl } else { ttl.saturating_add(EACH.saturating_mul(u32::try_from(names).unwrap_or(u32::MAX))) }
 }
 
 /// The entry at an offset of a folder: `.`, `..`, then its names. The kernel goes on from an offset
@@ -149,5 +160,19 @@ fn at(names: &Names, offset: u64) -> Option<At<'_>> {
         0 => Some(At::Dot(".")),
         1 => Some(At::Dot("..")),
         _ => names.get(usize::try_from(offset - 2).ok()?).map(At::Name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_listings_hold_longer_unless_nothing_may() {
+        let second = Duration::from_secs(1);
+        assert_eq!(lifetime(second, 0), second);
+        assert_eq!(lifetime(second, 100_000), Duration::from_secs(6));
+        assert_eq!(lifetime(Duration::ZERO, 100_000), Duration::ZERO);
+        assert_eq!(lifetime(Duration::MAX, usize::MAX), Duration::MAX);
     }
 }

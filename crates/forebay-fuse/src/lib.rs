@@ -23,7 +23,7 @@
 //! table of mounts), `device` (`/dev/fuse`, with and without root), `handed` (a descriptor of it
 //! from the parent process), `filesystem` (the requests), `folders` (those for listings), `waiting`
 //! (requests that wait, and readers that give up), `signals` (why they do), `attributes`
-//! (translation), `handles`; `disk` shows a modelled disk as one file instead of a tree.
+//! (translation), `permission` (access(2)), `handles`; `disk` shows a modelled disk as one file instead of a tree.
 
 mod attributes;
 mod device;
@@ -34,6 +34,7 @@ mod handed;
 mod handles;
 mod hints;
 mod mount;
+mod permission;
 mod point;
 mod signals;
 mod table;

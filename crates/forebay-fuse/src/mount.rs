@@ -167,6 +167,7 @@ fn start(
         return serve(filesystem, device, life, SessionACL::All, options);
     }
     let point = point::prepare(point)?;
+    room(options.threads).map_err(|error| MountError::io(&point, error))?;
     let device = device::attach(&point, options, writable)?;
     let entry = match table::at(&point) {
         Ok(Some(entry)) => entry,
@@ -180,6 +181,20 @@ fn start(
     let mounted = serve(filesystem, device, Life::new(point, Some(entry.id)), acl, options)?;
     set_read_ahead(&entry.device, options.read_ahead);
     Ok(mounted)
+}
+
+/// Whether the address space has room for the threads that take requests, which reserve theirs once
+/// the mount is there. A process that finds none then ends at once, and leaves a dead mount.
+fn room(threads: usize) -> io::Result<()> {
+    /// The buffer of fuser, and a stack.
+    const THREAD: usize = (16 << 20) + 4096 + (2 << 20);
+    /// The allocator reserves in steps.
+    const BESIDE: usize = 64 << 20;
+    let mut room: Vec<u8> = Vec::new();
+    room.try_reserve_exact(threads.saturating_mul(THREAD).saturating_add(BESIDE))
+        .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+    std::hint::black_box(&room);
+    Ok(())
 }
 
 /// Serves a mount by its descriptor. From here on dropping its `life` unmounts, so a failure leaves

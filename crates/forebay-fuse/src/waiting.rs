@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use fuser::{Errno, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEntry, ReplyOpen};
+use fuser::{Errno, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen};
 use parking_lot::{Condvar, Mutex};
 
 use crate::signals::{Signals, in_system_call, sees_itself};
@@ -36,7 +36,7 @@ macro_rules! replies {
     };
 }
 
-replies!(ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEntry, ReplyOpen);
+replies!(ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen);
 
 /// A reply until it is given.
 pub(crate) struct Slot<R>(Mutex<Option<R>>);

@@ -108,21 +108,19 @@ pub struct Replayed {
 }
 
 /// Replays a recorded flight through a fresh core and compares its actions with those recorded. A
-/// last line that was cut off by a crash is passed over.
+/// last line that was cut off by a crash is passed over. The events must be those of a driver: a
+/// core takes their order for granted.
 pub fn replay(path: &Path) -> io::Result<Replayed> {
+    let (header, lines) = read(BufReader::new(File::open(path)?))?;
     let bad = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-    let mut lines = BufReader::new(File::open(path)?).lines();
-    let first = lines.next().ok_or_else(|| bad("an empty file is no flight".into()))??;
-    let header: Header = serde_json::from_str(&first).map_err(|error| bad(format!("line 1: {error}")))?;
     let policy: Policy = header.policy.parse().map_err(|error| bad(format!("line 1: {error}")))?;
     let mut core = policy.build::<Hashed>(header.setup);
     let mut expected = Actions::new();
     let mut found = Replayed::default();
     let mut next = 0;
-    for (number, line) in lines.enumerate() {
-        let number = number as u64 + 2;
-        match serde_json::from_str(&line?) {
-            Ok(Line::Event(event)) => {
+    for (number, line) in (2..).zip(lines) {
+        match line? {
+            Line::Event(event) => {
                 let missing = next < expected.len();
                 if missing && found.differs_at.is_none() {
                     found.differs_at = Some(number);
@@ -132,13 +130,26 @@ pub fn replay(path: &Path) -> io::Result<Replayed> {
                 core.handle(&[event], &mut expected);
                 found.events += 1;
             }
-            Ok(Line::Action(action)) if expected.get(next) == Some(&action) => {
+            Line::Action(action) if expected.get(next) == Some(&action) => {
                 next += 1;
                 found.same += 1;
             }
-            Ok(Line::Action(_)) => found.differs_at = found.differs_at.or(Some(number)),
-            Err(_) => break,
+            Line::Action(_) => found.differs_at = found.differs_at.or(Some(number)),
         }
     }
     Ok(found)
+}
+
+/// The header of a flight, and its lines up to the first that is none: a crash may cut off the last
+/// one. A line that cannot be read is an error.
+pub fn read(from: impl BufRead) -> io::Result<(Header, impl Iterator<Item = io::Result<Line>>)> {
+    let bad = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+    let mut lines = from.lines();
+    let first = lines.next().ok_or_else(|| bad("an empty file is no flight".into()))??;
+    let header = serde_json::from_str(&first).map_err(|error| bad(format!("line 1: {error}")))?;
+    let lines = lines.map_while(|line| match line {
+        Ok(text) => serde_json::from_str(&text).ok().map(Ok),
+        Err(error) => Some(Err(error)),
+    });
+    Ok((header, lines))
 }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use forebay_core::level::Labels;
@@ -17,6 +17,7 @@ use hyper::header::{
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 
+use crate::arriving::Arriving;
 use crate::at::At;
 use crate::body::{Body, FileBody, Reader, Segment};
 use crate::buffers::Buffers;
@@ -55,6 +56,8 @@ pub(crate) struct Service {
     labels: Labels,
     token: Option<Token>,
     names: Names,
+    /// How long a body may take to come.
+    patience: Duration,
     buffers: Arc<Buffers>,
     started: SystemTime,
 }
@@ -69,9 +72,10 @@ impl Service {
         };
         Service {
             content,
-            watch: Watch::new(tree, options.metrics_paths),
+            watch: Watch::new(tree, options.metrics_paths, options.limits.request),
             files: Files::new(site.clone(), options.ttl),
             site,
+            patience: options.limits.request,
             labels: options.labels,
             token: options.token.clone(),
             names,
@@ -125,7 +129,7 @@ impl Service {
             Method::OPTIONS if !body.is_end_stream() => Err(Refusal::body()),
             Method::OPTIONS => Ok(options()),
             ref method if method.as_str() == "PROPFIND" => {
-                ignore(body).await?;
+                ignore(Arriving::new(body, self.patience)).await?;
                 self.list(path, Depth::of(&head.headers)?, propfind::listed_for(&head.headers)).await
             }
             _ => Err(Refusal::method()),
@@ -318,12 +322,10 @@ fn options() -> Answer {
 }
 
 /// Reads the body of a `PROPFIND`, which names the wanted properties, and ignores it.
-async fn ignore(mut body: Incoming) -> Result<(), Refusal> {
+async fn ignore(mut body: Arriving) -> Result<(), Refusal> {
     let mut left = PROPERTIES;
-    while let Some(frame) = std::future::poll_fn(|cx| std::pin::Pin::new(&mut body).poll_frame(cx)).await {
-        let frame = frame.map_err(|_| Refusal::bad_request("the body is broken off"))?;
-        let bytes = frame.data_ref().map_or(0, |bytes| bytes.len() as u64);
-        left = left.checked_sub(bytes).ok_or_else(Refusal::body)?;
+    while let Some(bytes) = body.next().await? {
+        left = left.checked_sub(bytes.len() as u64).ok_or_else(Refusal::body)?;
     }
     Ok(())
 }

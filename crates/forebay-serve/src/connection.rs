@@ -11,10 +11,14 @@ use tokio::sync::{Notify, watch};
 
 use crate::answer::Service;
 use crate::limits::{HEAD_LINES, Limits, WRITE_BUFFER};
-use crate::patience::Patient;
+use crate::patience::{Patient, Taken};
 
 /// How long a connection may take until its first request, though others want its place.
-const YOUNG: Duration = Duration::from_secs(1);
+pub(crate) const YOUNG: Duration = Duration::from_secs(1);
+
+/// The bytes of its last answer that a client must take within [`Limits::dawdle`] when another one
+/// wants its place. Slower clients would keep all others out for as long as they like.
+const LEAST: u64 = 64 << 10;
 
 /// Signals that end a connection from our side.
 pub(crate) struct Ending<'a> {
@@ -35,7 +39,9 @@ pub(crate) async fn serve<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let stream = TokioIo::new(Patient::new(stream, limits.stall));
+    let stream = Patient::new(stream, limits.stall);
+    let taken = stream.taken();
+    let stream = TokioIo::new(stream);
     // Its first request has come.
     let asked = Arc::new(Notify::new());
     let asks = Arc::clone(&asked);
@@ -53,7 +59,7 @@ pub(crate) async fn serve<S>(
     let young = tokio::time::sleep(YOUNG);
     tokio::pin!(young);
     let (mut waits_for_first, mut is_young) = (true, true);
-    loop {
+    let crowded = loop {
         tokio::select! {
             ended = connection.as_mut() => {
                 if let Err(error) = ended {
@@ -66,15 +72,33 @@ pub(crate) async fn serve<S>(
                 return log::debug!("connection {handler}: no request came in time");
             }
             () = young.as_mut(), if is_young => is_young = false,
-            () = wanted.notified(), if !waits_for_first => break,
+            () = wanted.notified(), if !waits_for_first => break true,
             () = wanted.notified(), if waits_for_first && !is_young => {
                 return log::debug!("connection {handler}: no request came while another wanted the place");
             }
-            _ = stop.wait_for(|stop| *stop) => break,
+            _ = stop.wait_for(|stop| *stop) => break false,
+        }
+    };
+    connection.as_mut().graceful_shutdown();
+    tokio::select! {
+        ended = connection => {
+            if let Err(error) = ended {
+                log::debug!("connection {handler}: {error}");
+            }
+        }
+        () = dawdles(&taken, limits.dawdle), if crowded => {
+            log::debug!("connection {handler}: too slow while another wants its place");
         }
     }
-    connection.as_mut().graceful_shutdown();
-    if let Err(error) = connection.await {
-        log::debug!("connection {handler}: {error}");
+}
+
+/// Waits until a client has taken little for so long, though bytes waited for it.
+async fn dawdles(taken: &Taken, long: Duration) {
+    loop {
+        let (before, waited) = (taken.bytes(), taken.waits());
+        tokio::time::sleep(long).await;
+        if waited && taken.waits() && taken.bytes() - before < LEAST {
+            return;
+        }
     }
 }

@@ -1,15 +1,14 @@
 //! Told lists over HTTP: names in, one JSON object a line; the lists' state out.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use forebay_live::told::{self, Answer as Told, Mode, Named, TellError};
 use forebay_live::tree::Tree;
-use hyper::body::{Body as HttpBody, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use crate::answer::Answer;
+use crate::arriving::Arriving;
 use crate::body::Body;
 use crate::listing::blocking;
 use crate::refusal::Refusal;
@@ -30,13 +29,11 @@ pub(crate) async fn lists(tree: Arc<Tree>) -> Result<Answer, Refusal> {
 }
 
 /// Takes names in.
-pub(crate) async fn tell(tree: Arc<Tree>, query: Option<&str>, mut body: Incoming) -> Result<Answer, Refusal> {
+pub(crate) async fn tell(tree: Arc<Tree>, query: Option<&str>, mut body: Arriving) -> Result<Answer, Refusal> {
     let Asked { list, mode } = Asked::of(query.unwrap_or(""))?;
     let mut taking = Taking { tree, list, mode, lines: 0, names: Vec::new(), first: Vec::new(), told: Told::default() };
     let mut text: Vec<u8> = Vec::new();
-    while let Some(frame) = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
-        let frame = frame.map_err(|_| Refusal::bad_request("the body is broken off"))?;
-        let Some(bytes) = frame.data_ref() else { continue };
+    while let Some(bytes) = body.next().await? {
         if mode == Mode::Clear && !bytes.is_empty() {
             return Err(Refusal::bad_request("a list that is cleared takes no names; leave the body out"));
         }
@@ -58,13 +55,13 @@ pub(crate) async fn tell(tree: Arc<Tree>, query: Option<&str>, mut body: Incomin
 }
 
 /// The list and the mode that a request names.
-struct Asked {
+pub(crate) struct Asked {
     list: String,
     mode: Mode,
 }
 
 impl Asked {
-    fn of(query: &str) -> Result<Asked, Refusal> {
+    pub(crate) fn of(query: &str) -> Result<Asked, Refusal> {
         let (mut list, mut mode) = ("default".to_owned(), Mode::Append);
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));

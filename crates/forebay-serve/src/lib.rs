@@ -34,12 +34,15 @@
 //! ```
 
 mod answer;
+mod arriving;
 mod at;
 mod body;
 mod buffers;
 mod conditions;
 mod connection;
 mod files;
+#[doc(hidden)]
+pub mod fuzzing;
 mod guard;
 mod hint;
 mod index;

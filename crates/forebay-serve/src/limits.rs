@@ -21,12 +21,15 @@ pub struct Limits {
     /// Bytes of a request's head, its first line included; at least 8 KiB.
     pub header_bytes: usize,
     /// From the beginning of a connection to the end of the head of its first request, the
-    /// handshake included.
+    /// handshake included. Also for each 4 KiB of a request's body.
     pub request: Duration,
     /// From the end of an answer to the end of the head of the next request.
     pub idle: Duration,
     /// For how long a client may take nothing of its answer.
     pub stall: Duration,
+    /// For how long a client may take less than 64 KiB of its last answer once another client wants
+    /// its place.
+    pub dawdle: Duration,
     /// How long answers under way may take after the server is told to end.
     pub grace: Duration,
     /// The least time that a file stays open after its last request; the most is twice as long.
@@ -42,6 +45,7 @@ impl Default for Limits {
             request: seconds(10),
             idle: seconds(60),
             stall: seconds(30),
+            dawdle: seconds(10),
             grace: seconds(10),
             open: seconds(30),
         }

@@ -1,12 +1,35 @@
-//! A connection that fails if the other end takes no bytes for too long.
+//! A connection that fails if the other end takes no bytes for too long, and tells how fast they
+//! are taken.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
+
+/// The bytes that the other end takes, as another task sees them.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    bytes: AtomicU64,
+    /// Whether bytes wait to be taken.
+    wait: AtomicBool,
+}
+
+impl Taken {
+    /// All bytes that were taken up to now.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether the other end is waited for.
+    pub(crate) fn waits(&self) -> bool {
+        self.wait.load(Ordering::Relaxed)
+    }
+}
 
 /// A stream that fails if none of the bytes to be written were taken for a while.
 pub(crate) struct Patient<S> {
@@ -15,15 +38,30 @@ pub(crate) struct Patient<S> {
     /// Runs while bytes wait to be taken.
     clock: Pin<Box<Sleep>>,
     running: bool,
+    taken: Arc<Taken>,
 }
 
 impl<S> Patient<S> {
     pub(crate) fn new(stream: S, stall: Duration) -> Patient<S> {
-        Patient { stream, stall, clock: Box::pin(sleep(stall)), running: false }
+        Patient { stream, stall, clock: Box::pin(sleep(stall)), running: false, taken: Arc::default() }
+    }
+
+    /// The bytes that are taken from now on.
+    pub(crate) fn taken(&self) -> Arc<Taken> {
+        Arc::clone(&self.taken)
+    }
+
+    /// The outcome of a write of bytes.
+    fn judge_bytes(&mut self, cx: &mut Context<'_>, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = &outcome {
+            self.taken.bytes.fetch_add(*bytes as u64, Ordering::Relaxed);
+        }
+        self.judge(cx, outcome)
     }
 
     /// The outcome of a write, or an error if it has waited too long.
     fn judge<T>(&mut self, cx: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        self.taken.wait.store(outcome.is_pending(), Ordering::Relaxed);
         if outcome.is_ready() {
             self.running = false;
             return outcome;
@@ -49,7 +87,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.judge(cx, outcome)
+        self.judge_bytes(cx, outcome)
     }
 
     fn poll_write_vectored(
@@ -58,7 +96,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
-        self.judge(cx, outcome)
+        self.judge_bytes(cx, outcome)
     }
 
     fn is_write_vectored(&self) -> bool {

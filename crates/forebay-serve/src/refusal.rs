@@ -78,6 +78,11 @@ impl Refusal {
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, line).with(CONNECTION, "close")
     }
 
+    /// A body that does not come.
+    pub(crate) fn late() -> Refusal {
+        Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time").with(CONNECTION, "close")
+    }
+
     /// There is no room for more.
     pub(crate) fn full(line: impl Into<String>) -> Refusal {
         Refusal::new(StatusCode::TOO_MANY_REQUESTS, line)

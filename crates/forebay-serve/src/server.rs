@@ -354,7 +354,15 @@ impl Shared {
         let Some(tls) = &self.options.tls else {
             return connection::serve(service, stream, handler, limits, ending).await;
         };
-        match tokio::time::timeout(limits.request, tls.0.accept(stream)).await {
+        let wanted = async {
+            tokio::time::sleep(connection::YOUNG).await;
+            self.wanted.notified().await;
+        };
+        let shaken = tokio::select! {
+            shaken = tokio::time::timeout(limits.request, tls.0.accept(stream)) => shaken,
+            () = wanted => return log::debug!("connection {handler}: no handshake while another wanted the place"),
+        };
+        match shaken {
             Ok(Ok(stream)) => connection::serve(service, stream, handler, limits, ending).await,
             Ok(Err(error)) => log::debug!("connection {handler}: {error}"),
             Err(_) => log::debug!("connection {handler}: no handshake in time"),

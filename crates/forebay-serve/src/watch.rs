@@ -1,6 +1,7 @@
 //! Answers of the control channel: the page, metrics, counters, reasons and told lists.
 
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
@@ -14,6 +15,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Response};
 
 use crate::answer::Answer;
+use crate::arriving::Arriving;
 use crate::body::Body;
 use crate::hint;
 use crate::listing::blocking;
@@ -28,18 +30,22 @@ const PAGE: &str = include_str!("page.html");
 pub(crate) struct Watch {
     tree: Arc<Tree>,
     metrics: Arc<Metrics>,
+    /// How long a body may take to come.
+    patience: Duration,
 }
 
 impl Watch {
-    pub(crate) fn new(tree: Arc<Tree>, paths: bool) -> Watch {
-        Watch { metrics: Arc::new(Metrics::new(Arc::clone(&tree), paths)), tree }
+    pub(crate) fn new(tree: Arc<Tree>, paths: bool, patience: Duration) -> Watch {
+        Watch { metrics: Arc::new(Metrics::new(Arc::clone(&tree), paths)), tree, patience }
     }
 
     /// Answers a request that the [`guard`](crate::guard) lets in.
     pub(crate) async fn answer(&self, route: Route, head: &Parts, body: Incoming) -> Result<Answer, Refusal> {
         let tree = Arc::clone(&self.tree);
         let mut answer = match (&head.method, route) {
-            (&Method::POST, Route::Hint) => hint::tell(tree, head.uri.query(), body).await?,
+            (&Method::POST, Route::Hint) => {
+                hint::tell(tree, head.uri.query(), Arriving::new(body, self.patience)).await?
+            }
             (&Method::GET | &Method::HEAD, _) if !body.is_end_stream() => return Err(Refusal::body()),
             (&Method::GET | &Method::HEAD, Route::Page) => page(),
             (&Method::GET | &Method::HEAD, Route::Metrics) => {

@@ -9,6 +9,8 @@
 mod amiss;
 mod answers;
 mod credentials;
+#[doc(hidden)]
+pub mod fuzzing;
 mod keys;
 mod listed;
 mod listing;

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use crate::{Mount, SetWhenDropped, eventually, forebay, text};
 
 /// A folder of some files with known content.
-fn source(files: u64, len: usize) -> TempDir {
+pub(crate) fn source(files: u64, len: usize) -> TempDir {
     let source = tempfile::tempdir().expect("a folder");
     for file in 0..files {
         fs::write(source.path().join(file.to_string()), content(file, len)).expect("written");
@@ -36,7 +36,7 @@ fn is_gone(error: &io::Error) -> bool {
 
 /// Readers in threads of their own. Each reads whole files, one after the other, and tolerates
 /// errors but no wrong bytes. Meanwhile `then` runs; afterwards they stop.
-fn while_read(root: &Path, files: u64, len: usize, then: impl FnOnce(&AtomicUsize)) {
+pub(crate) fn while_read(root: &Path, files: u64, len: usize, then: impl FnOnce(&AtomicUsize)) {
     let (over, good) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for reader in 0..16 {
@@ -62,7 +62,7 @@ fn while_read(root: &Path, files: u64, len: usize, then: impl FnOnce(&AtomicUsiz
 }
 
 /// Waits until this many more files have been read.
-fn more(good: &AtomicUsize, files: usize) {
+pub(crate) fn more(good: &AtomicUsize, files: usize) {
     let before = good.load(Ordering::SeqCst);
     eventually("readers that read", || good.load(Ordering::SeqCst) >= before + files);
 }

@@ -1,5 +1,5 @@
-//! A folder of 100,000 names, through every kind of listing but a store's pages. No process takes
-//! more than its budget and the allowance beside it, while all frames are in use.
+//! A folder of 100,000 names, on a disk and through every kind of listing but a store's pages. No
+//! process takes more than its budget and the allowance beside it, while all frames are in use.
 
 use std::path::Path;
 
@@ -50,6 +50,34 @@ fn mount(url: &str) -> Mount {
 
 fn nginx(tree: &Path, features: nginx::Features) -> Option<Nginx> {
     Some(Nginx::start_with(&forebay_testkit::tools::find("nginx")?, tree, features).expect("it starts"))
+}
+
+/// The requests that a mount took from the kernel: each is one read of its process.
+fn requests(mount: &Mount) -> u64 {
+    let io = std::fs::read_to_string(format!("/proc/{}/io", mount.running.id())).expect("it runs");
+    let line = io.lines().find_map(|line| line.strip_prefix("syscr: ")).expect("the kernel counts reads");
+    line.trim().parse().expect("a number")
+}
+
+/// The attributes of a folder's names come with the names: a walk that looks at each of them asks
+/// less than once for ten.
+#[test]
+fn of_a_local_folder() {
+    if !mounts::possible() {
+        return;
+    }
+    let tree = tree();
+    let mount = mount(text(tree.path()));
+    let mut asked = requests(&mount);
+    for walk in 0..2 {
+        let found = run("find", &["folder", "-type", "f", "-printf", "%s\n"], mount.path());
+        assert_eq!(found, b"1\n".repeat(NAMES));
+        let now = requests(&mount);
+        println!("walk {walk}: {} requests for {NAMES} names", now - asked);
+        assert!(now - asked < NAMES as u64 / 10, "walk {walk}: {} requests", now - asked);
+        asked = now;
+    }
+    within("a mount of a folder", mount.running.id(), 64.0);
 }
 
 #[test]

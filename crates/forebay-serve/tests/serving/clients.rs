@@ -114,6 +114,58 @@ fn more_than_there_are_places_for_wait() {
     assert_eq!(parse(&closed(&mut third)).text(), "bytes");
 }
 
+/// Clients that take their answers drop by drop do not keep all others out.
+#[test]
+fn slow_clients_make_room_for_others() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "bytes").unwrap();
+    fs::write(folder.path().join("large"), content(1, 64 << 20)).unwrap();
+    let limits = Limits { connections: 2, dawdle: Duration::from_millis(500), ..Limits::default() };
+    let server = serve(folder.path(), limited(limits));
+    let large = b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let slow = [connect(&server, large), connect(&server, large)];
+    eventually("both have their places", || server.connections() == 2);
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for mut stream in slow {
+            let over = &over;
+            // A byte now and then, so that the client never takes nothing for long.
+            scope.spawn(move || {
+                while !over.load(std::sync::atomic::Ordering::SeqCst) && stream.read(&mut [0; 1]).is_ok() {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+            });
+        }
+        let mut third = connect(&server, b"GET /file HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        third.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let mut answer = Vec::new();
+        let ended = third.read_to_end(&mut answer);
+        over.store(true, std::sync::atomic::Ordering::SeqCst);
+        assert!(ended.is_ok(), "{ended:?}");
+        assert_eq!(parse(&answer).text(), "bytes");
+    });
+}
+
+/// A body that does not come is not waited for, be it announced whole or in chunks.
+#[test]
+fn a_body_that_does_not_come_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "bytes").unwrap();
+    let limits = Limits { request: Duration::from_millis(300), ..Limits::default() };
+    let server = serve(folder.path(), limited(limits));
+    for (line, headers) in [
+        ("PROPFIND /", "Content-Length: 100\r\n\r\n<pro"),
+        ("PROPFIND /", "Transfer-Encoding: chunked\r\n\r\n5\r\n<prop\r\n"),
+        ("POST /.well-known/forebay/hint", "Content-Length: 100\r\n\r\n{\"pa"),
+    ] {
+        let request = format!("{line} HTTP/1.1\r\nHost: localhost\r\n{headers}");
+        let mut late = connect(&server, request.as_bytes());
+        let answer = closed(&mut late);
+        assert!(answer.starts_with(b"HTTP/1.1 408"), "{line}: {}", String::from_utf8_lossy(&answer));
+    }
+    eventually("nobody is connected", || server.connections() == 0);
+}
+
 /// Connections that say nothing have a second while others wait.
 #[test]
 fn silent_connections_make_room_for_those_that_ask() {

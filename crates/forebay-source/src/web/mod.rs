@@ -15,6 +15,8 @@ mod ask;
 mod beside;
 mod body;
 mod children;
+#[doc(hidden)]
+pub mod fuzzing;
 mod head;
 mod index;
 mod json;

@@ -1,4 +1,0 @@
-//! Any bytes as a trace of the format `u32-be`, compressed or not.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| forebay_fuzz::read(Some(forebay_trace::Format::U32Be), bytes));
