@@ -215,7 +215,8 @@ impl Engine {
             log::debug!("fetch of {extent:?}, attempt {}: {error}", attempt + 1);
             let engine = Arc::clone(self);
             let next = Errand { asked: 0..demanded, attempt: attempt + 1, ..errand };
-            return self.timer.after(back_off(attempt), move || engine.work(vec![Work::Fetch(next)]));
+            let again = Box::new(move || engine.work(vec![Work::Fetch(next)]));
+            return self.world.after(back_off(attempt), again);
         }
         if error.is_transient() && end - start > 1 && demanded > 1 {
             return self.fetch(Errand { asked: 0..1, attempt: ATTEMPTS, ..errand });
