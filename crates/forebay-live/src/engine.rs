@@ -256,7 +256,7 @@ impl Engine {
             state.handle(Event { at, kind: EventKind::Handles { file, handles } });
             closed.and_then(|place| state.closed.remove(&place));
         }
-        drop(state);
+        self.carry_out(state);
         OpenFile::new(Arc::clone(self), file, device, stripes, object.version().size)
     }
 
@@ -337,7 +337,8 @@ impl Engine {
         entry.handles -= 1;
         let (handles, at) = (entry.handles, self.now());
         if handles > 0 {
-            return state.handle(Event { at, kind: EventKind::Handles { file, handles } });
+            state.handle(Event { at, kind: EventKind::Handles { file, handles } });
+            return self.carry_out(state);
         }
         let held = entry.holds > 0;
         let object = if held { None } else { entry.object.take() };

@@ -231,7 +231,8 @@ impl Reader {
             Walk::Anywhere => self.next = self.dice.from(self.part.start, self.part.end),
         }
         let len = len.min(self.part.end - offset);
-        let (labelled, holds) = (self.dice.chance(scenario.often(Fault::Label)), self.dice.chance(scenario.often(Fault::Lease)));
+        let (labelled, holds) =
+            (self.dice.chance(scenario.often(Fault::Label)), self.dice.chance(scenario.often(Fault::Lease)));
         let (wanted, hits) = (self.dice.below(len + 1), self.dice.below(1 << 18));
         let hits = offset.saturating_sub(hits)..offset;
         let label = labelled.then(|| Label { demand: offset..offset + wanted, hits });

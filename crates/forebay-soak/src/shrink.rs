@@ -31,7 +31,8 @@ fn smaller(failure: &Failure) -> Vec<Bounds> {
     let mut all = Vec::new();
     let events = [failure.event.min(now.events), now.events / 2, now.events * 9 / 10];
     all.extend(events.into_iter().filter(|&events| events < now.events).map(|events| Bounds { events, ..now.clone() }));
-    let less = |count: u32| [1, count / 2, count.saturating_sub(1)].into_iter().filter(move |&less| 0 < less && less < count);
+    let less =
+        |count: u32| [1, count / 2, count.saturating_sub(1)].into_iter().filter(move |&less| 0 < less && less < count);
     all.extend(less(now.readers).map(|readers| Bounds { readers, ..now.clone() }));
     all.extend(less(now.files).map(|files| Bounds { files, ..now.clone() }));
     for fault in Fault::ALL.into_iter().filter(|fault| !now.without.contains(fault)) {

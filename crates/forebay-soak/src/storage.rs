@@ -11,8 +11,8 @@ use forebay_core::Instant;
 use forebay_live::retry::{ATTEMPTS, back_off};
 use forebay_live::world::World;
 use forebay_source::{
-    Attributes, BLOCK, Entry, Error, Fetch, FetchId, Identity, Kind, Listed, Listing, Name, Object, Result, Run, Source, Then,
-    Version,
+    Attributes, BLOCK, Entry, Error, Fetch, FetchId, Identity, Kind, Listed, Listing, Name, Object, Result, Run,
+    Source, Then, Version,
 };
 use parking_lot::Mutex;
 
@@ -80,7 +80,9 @@ enum Last {
 /// An answer, drawn when the request is made.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
-    Bytes { near: bool },
+    Bytes {
+        near: bool,
+    },
     /// So many bytes, and an error that may pass.
     Some(usize),
     Errno(i32),
@@ -136,7 +138,8 @@ impl Storage {
         let buffer = fetch.buffer.len();
         assert!(fetch.len <= buffer && fetch.len + BLOCK > buffer, "{} bytes into {buffer}", fetch.len);
         for other in state.pending.values() {
-            let shared = fetch.buffer.parts().iter().any(|part| other.fetch.buffer.parts().iter().any(|it| meet(*part, *it)));
+            let shared =
+                fetch.buffer.parts().iter().any(|part| other.fetch.buffer.parts().iter().any(|it| meet(*part, *it)));
             assert!(!shared, "a frame is filled by two fetches");
         }
         let blocks = (buffer / BLOCK) as u32;

@@ -171,7 +171,8 @@ fn catch_words() {
             let mut said = SAID.take();
             match &mut said {
                 Some(Said { words: words @ None, .. }) => {
-                    let place = panic.location().map_or_else(String::new, |at| format!(" ({}:{})", at.file(), at.line()));
+                    let place =
+                        panic.location().map_or_else(String::new, |at| format!(" ({}:{})", at.file(), at.line()));
                     let payload = panic.payload_as_str().unwrap_or("a panic without words").replace('\n', " ");
                     *words = Some(payload + &place);
                 }

@@ -41,7 +41,11 @@ pub(crate) fn run(options: &Soak) -> Result<(), Failure> {
     let seconds = began.elapsed().as_secs_f64();
     let failed = failure.as_ref().map(Fault::to_string);
     let record = Record { first_seed: first, seeds: found.seeds, lived: found.lived, seconds, failure, repeat };
-    if options.json { output::json(&record)? } else { output::print(&text(&record))? }
+    if options.json {
+        output::json(&record)?
+    } else {
+        output::print(&text(&record))?
+    }
     match failed {
         Some(line) => Err(Failure::run(line)),
         None => progress.outcome(found.seeds as usize, count as usize),

@@ -70,6 +70,8 @@ pub(super) struct Told {
     others: Others,
     /// Blocks whose lists do not need them any more: their frames are to be spent first.
     spent: Vec<BlockKey>,
+    /// Whether there was no frame for what a list names next, when it was looked at last.
+    short: bool,
 }
 
 /// The debt of lists to readers without one.
@@ -158,6 +160,7 @@ impl Told {
             own_references: 0,
             others: Others { references: 0, since: Instant(0), credit: 0, price: PRICE },
             spent: Vec::new(),
+            short: false,
         }
     }
 
@@ -170,6 +173,16 @@ impl Told {
     /// Whether somebody follows a list.
     pub(super) fn is_followed(&self) -> bool {
         self.lists.values().any(|list| !list.is_asleep())
+    }
+
+    /// Whether lists wait for frames.
+    pub(super) fn is_short(&self) -> bool {
+        self.short
+    }
+
+    /// Lists have been looked at, and wait for frames from now on, or not.
+    pub(super) fn falls_short(&mut self, short: bool) {
+        self.short = short;
     }
 
     /// How many items more a list may have.
