@@ -43,6 +43,8 @@ pub(crate) struct Life {
     author: Mutex<Dice>,
     /// Whether readers are to go away.
     over: AtomicBool,
+    /// References to blocks until the last event.
+    references: AtomicU64,
     tally: Arc<Tally>,
 }
 
@@ -67,7 +69,9 @@ pub(crate) fn lives(scenario: Scenario, tally: &Arc<Tally>) {
     let readers = (0..scenario.readers).map(|number| Mutex::new(Reader::new(number, &scenario))).collect();
     let author = Mutex::new(Dice::of(scenario.seed, Who::Author));
     let over = AtomicBool::new(false);
-    let life = Arc::new(Life { scenario, agenda, storage, tree, readers, author, over, tally: Arc::clone(tally) });
+    let references = AtomicU64::new(0);
+    let life = Life { scenario, agenda, storage, tree, readers, author, over, references, tally: Arc::clone(tally) };
+    let life = Arc::new(life);
     life.begins();
     life.goes_on(&engine);
     life.ends(&engine);
@@ -117,8 +121,11 @@ impl Life {
     fn steps(&self, engine: &Arc<Engine>) -> bool {
         let more = self.agenda.step();
         self.tally.events.fetch_add(u64::from(more), Ordering::Relaxed);
-        engine.audit();
-        engine.audit_stillness();
+        let references = engine.audit().references;
+        // A hit is no event, so what lists may do for it is done with the next one.
+        if self.references.swap(references, Ordering::Relaxed) == references {
+            engine.audit_stillness();
+        }
         more
     }
 

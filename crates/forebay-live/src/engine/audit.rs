@@ -23,12 +23,14 @@ pub struct Audit {
     pub open: usize,
     /// Files that told lists hold.
     pub held: usize,
+    /// References to blocks until now. Lists may take frames of others for them.
+    pub references: u64,
 }
 
 impl Audit {
     /// Whether nothing is under way, open or held.
     pub fn is_idle(&self) -> bool {
-        *self == Audit::default()
+        *self == Audit { references: self.references, ..Audit::default() }
     }
 }
 
@@ -47,7 +49,8 @@ impl Engine {
         let (waiting, leased) = state.audit_reads();
         let (open, held) = state.audit_files();
         assert_eq!(open as u64, state.open, "open files");
-        Audit { waiting, leased, under_way: state.under_way.len(), open, held }
+        let references = state.core.counters().references();
+        Audit { waiting, leased, under_way: state.under_way.len(), open, held, references }
     }
 
     /// Panics if no fetch is under way, so that no further event is certain, and the core would do
