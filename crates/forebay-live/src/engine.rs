@@ -169,6 +169,8 @@ struct State {
     /// Fetches that sources were asked for, or are about to be, and that are not over.
     under_way: HashMap<IoId, CallOff>,
     flight: Option<FlightRecorder>,
+    /// When the core is told next that time has passed, if it asked for that.
+    wakes: Option<Instant>,
 }
 
 impl Engine {
@@ -221,6 +223,7 @@ impl Engine {
             closings: 0,
             under_way: HashMap::new(),
             flight,
+            wakes: None,
         };
         Ok(Arc::new(Engine {
             state: Mutex::new(state),

@@ -95,7 +95,7 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        None
+        self.told.deadline(self.now)
     }
 
     fn hit(&mut self, key: BlockKey, device: DeviceId, caller: Caller) -> Option<FrameId> {
