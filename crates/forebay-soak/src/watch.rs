@@ -17,7 +17,7 @@ use crate::life::{Tally, lives};
 use crate::scenario::Scenario;
 
 /// A job of the agenda that takes longer has no end: it takes microseconds otherwise.
-const ENDLESS: Duration = Duration::from_secs(60);
+const ENDLESS: Duration = Duration::from_secs(20);
 
 /// A life without a failure, in numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
