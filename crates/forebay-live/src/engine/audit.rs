@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use forebay_core::{Action, Event, EventKind};
+use forebay_core::{Action, Cause, Event, EventKind};
 
 use super::{Engine, State};
 
@@ -54,15 +54,20 @@ impl Engine {
     }
 
     /// Panics if no fetch is under way, so that no further event is certain, and the core would do
-    /// something now that it has not done yet.
+    /// something now that it has not done yet. A list that has blocks ahead may get more of them as
+    /// time passes: its reader comes for those that it has.
     pub fn audit_stillness(self: &Arc<Self>) {
         let mut state = self.state.try_lock().expect("the engine is locked between two events");
         if !state.under_way.is_empty() {
             return;
         }
-        let at = self.now();
+        let (at, counters) = (self.now(), state.core.counters());
+        let ahead = counters.hinted > counters.hints_used + counters.hints_wasted;
         state.handle(Event { at, kind: EventKind::Tick });
-        let asked = |action: &Action| matches!(action, Action::Fetch { .. } | Action::Ready { .. });
+        let asked = |action: &Action| match action {
+            Action::Fetch { cause, .. } => !ahead || *cause != Cause::Hint,
+            action => matches!(action, Action::Ready { .. }),
+        };
         let left: Vec<Action> = state.actions.iter().copied().filter(asked).collect();
         assert!(left.is_empty(), "work lay undone until the next event: {left:?}");
         self.carry_out(state);
