@@ -327,6 +327,15 @@ impl Told {
         }
     }
 
+    /// A block that is fetched for a list does not come: its item is not looked at again, also if
+    /// there was no room for all of it. A storage that fails would be asked for ever.
+    pub(super) fn does_not_come(&mut self, key: BlockKey) {
+        let Some(Place { list, at, .. }) = self.keeper(key) else { return };
+        if let Some(list) = self.lists.get_mut(&list) {
+            list.examines(at);
+        }
+    }
+
     /// The item to look at next, of a list that is not in `busy`.
     pub(super) fn next(&mut self, busy: &[ToldId]) -> Option<Wanted> {
         let lists = self.lists.iter_mut().filter(|(number, _)| !busy.contains(number));

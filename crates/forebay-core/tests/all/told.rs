@@ -264,6 +264,20 @@ fn a_list_that_waits_for_idle_readers_asks_for_the_moment() {
     bench.core.check();
 }
 
+/// There is no room for all of an item, and what is fetched of it fails: it is not asked for again
+/// before somebody reads it.
+#[test]
+fn what_fails_is_not_asked_for_for_ever() {
+    let mut bench = bench(40, 4, 1, 64);
+    tell(&mut bench, 0, 0, 64);
+    told(&mut bench);
+    let first = bench.fetches[0].io;
+    let actions = bench.tell(EventKind::Failed { io: first, valid: 0, error: 5 });
+    let again = actions.iter().filter(|action| matches!(action, Action::Fetch { .. })).count();
+    assert_eq!((again, bench.core.frames().1), (0, 40));
+    bench.core.check();
+}
+
 /// A frame that the driver holds outlives its file, whose number is free only then.
 #[test]
 fn a_forgotten_file_waits_for_a_frame_that_is_held() {
