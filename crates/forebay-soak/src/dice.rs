@@ -14,7 +14,7 @@ pub(crate) enum Who {
     Device(u64),
     /// A reader of this number.
     Reader(u64),
-    /// Whoever changes files.
+    /// The author, who changes files.
     Author,
 }
 

@@ -140,7 +140,7 @@ fn watch(scenario: Scenario, tally: &Arc<Tally>, ended: &Sender<Result<(), Strin
     let outcome = catch_unwind(AssertUnwindSafe(|| lives(scenario, tally)));
     let failed = outcome.is_err();
     let said = SAID.take().and_then(|said| said.words);
-    // Whoever watches may have lost patience.
+    // The watcher may have lost patience.
     let _ = ended.send(outcome.map_err(|_| said.unwrap_or_else(|| "a panic without words".into())));
     while failed {
         // The engine's queue of this thread may hold what would panic again if it were dropped.
