@@ -28,6 +28,7 @@ mod run;
 mod serve;
 mod shown;
 pub(crate) mod sim;
+mod soak;
 mod sources;
 mod stores;
 mod stripe;
@@ -54,6 +55,7 @@ pub(crate) use run::{Mapped, Program, Record, Run};
 pub(crate) use serve::Serve;
 pub(crate) use shown::Shown;
 pub(crate) use sim::Sim;
+pub(crate) use soak::Soak;
 pub(crate) use sources::Sources;
 pub(crate) use stores::{Settings, Stores, labels};
 pub(crate) use stripe::Stripe;
@@ -205,6 +207,11 @@ pub(crate) enum Command {
     ///
     /// The command fails if a claim fails. Example: `forebay repro cp-depth`
     Repro(Repro),
+    /// Run the engine in a simulated world with faults, seed by seed
+    ///
+    /// Every byte is compared, and every event is followed by a look at all invariants. The command
+    /// fails if a seed does. Example: `forebay soak --seeds 10000`
+    Soak(Soak),
     /// Print a script that completes the command in a shell
     ///
     /// Example: `forebay completions bash >/etc/bash_completion.d/forebay`
@@ -425,7 +432,7 @@ pub(crate) fn definitions() -> clap::Command {
 
 /// Commands for experiments. Variables that are set for mounts must not change them, so their
 /// options have variables of their own.
-const EXPERIMENTS: [&str; 7] = ["explain", "record", "trace", "sim", "device", "disk", "repro"];
+const EXPERIMENTS: [&str; 8] = ["explain", "record", "trace", "sim", "device", "disk", "repro", "soak"];
 
 pub(crate) fn complete(command: clap::Command, prefix: &str) -> clap::Command {
     command.mut_args(|arg| in_environment(switch(arg), prefix)).mut_subcommands(|command| {

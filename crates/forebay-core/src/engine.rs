@@ -59,7 +59,7 @@ use crate::event::{Action, Actions, Event, EventKind};
 use crate::index::Index;
 use crate::level::Label;
 use crate::replacement::Replacement;
-use crate::types::{Caller, Extent, Instant, ReadId};
+use crate::types::{Caller, Extent, FileId, Instant, ReadId};
 
 pub use interface::Core;
 pub use setup::{ContextSeat, Referenced, Seats, Setup};
@@ -94,6 +94,8 @@ pub struct Engine<R, I> {
     elsewhere: Vec<Extent>,
     /// Scratch: reads that waited for a fetch.
     woken: Vec<ReadId>,
+    /// Forgotten files of which the driver holds a frame.
+    lingering: Vec<FileId>,
 }
 
 impl<R: Replacement, I: Index> Engine<R, I> {
@@ -120,6 +122,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             runs: Runs::default(),
             elsewhere: Vec::new(),
             woken: Vec::new(),
+            lingering: Vec::new(),
         }
     }
 
@@ -157,7 +160,10 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.failed(io, valid, error, out);
                 self.admit_queued(out);
             }
-            EventKind::Tick => self.admit_queued(out),
+            EventKind::Tick => {
+                self.forget_lingering(out);
+                self.admit_queued(out);
+            }
             EventKind::Hinted { context, hint } => {
                 self.memory.hinted(context, hint);
                 self.lookahead.hinted(context, hint.usual);

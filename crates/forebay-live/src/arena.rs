@@ -91,6 +91,11 @@ impl Arena {
         }
     }
 
+    /// Whether no copy out of any frame is under way.
+    pub(crate) fn is_still(&self) -> bool {
+        self.copies.iter().all(|copies| copies.load(Ordering::Acquire) == 0)
+    }
+
     /// Exclusive access to the frames of a fetch, in the order of its blocks.
     ///
     /// # Safety

@@ -11,6 +11,7 @@
 //! (`engine/dispatch.rs`). A [`Lease`] holds a reader's frames. The arena's memory is
 //! touched only by the fetches and reads to which the core gave the frames.
 
+mod audit;
 mod dispatch;
 mod file;
 mod held;
@@ -20,7 +21,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant as RealInstant;
 
 pub use forebay_core::Referenced;
 use forebay_core::index::Hashed;
@@ -37,8 +37,9 @@ use crate::arena::Arena;
 use crate::budget::{Budget, TooLittleMemory};
 use crate::figures::Clocks;
 use crate::flight::FlightRecorder;
-use crate::retry::Timer;
+use crate::world::{Real, World};
 
+pub use audit::Audit;
 use dispatch::CallOff;
 pub use file::OpenFile;
 pub(crate) use held::Held;
@@ -96,13 +97,12 @@ pub enum StartError {
 pub struct Engine {
     state: Mutex<State>,
     arena: Arc<Arena>,
-    started: RealInstant,
+    world: Arc<dyn World>,
     policy: Policy,
     referenced: Referenced,
     budget: Budget,
     /// The number of devices.
     devices: usize,
-    timer: Timer,
     pub(crate) clocks: Clocks,
 }
 
@@ -169,17 +169,30 @@ struct State {
     /// Fetches that sources were asked for, or are about to be, and that are not over.
     under_way: HashMap<IoId, CallOff>,
     flight: Option<FlightRecorder>,
+    /// When the core is told next that time has passed, if it asked for that.
+    wakes: Option<Instant>,
 }
 
 impl Engine {
     /// Starts an engine over the devices that its files will lie on.
     pub fn start(config: Config, devices: Vec<DeviceCost>) -> std::result::Result<Arc<Engine>, StartError> {
+        let budget = Budget::divide(config.memory, config.policy)?;
+        Engine::start_in(Arc::new(Real::default()), budget, config, devices)
+    }
+
+    /// Starts an engine in a world of the caller's, with a budget that is divided already. A
+    /// simulation may have fewer frames than any budget allows.
+    pub fn start_in(
+        world: Arc<dyn World>,
+        budget: Budget,
+        config: Config,
+        devices: Vec<DeviceCost>,
+    ) -> std::result::Result<Arc<Engine>, StartError> {
         let most = config.policy.most_devices();
         if devices.len() > most {
             let policy = config.policy.to_string();
             return Err(StartError::TooManyDevices { policy, devices: devices.len(), most });
         }
-        let budget = Budget::divide(config.memory, config.policy)?;
         let system = |what: &str| {
             let what = what.to_owned();
             move |source| StartError::System { what, source }
@@ -210,16 +223,16 @@ impl Engine {
             closings: 0,
             under_way: HashMap::new(),
             flight,
+            wakes: None,
         };
         Ok(Arc::new(Engine {
             state: Mutex::new(state),
             arena,
-            started: RealInstant::now(),
+            world,
             policy: config.policy,
             referenced: config.referenced,
             budget,
             devices: count,
-            timer: Timer::start(),
             clocks: Clocks::new(count),
         }))
     }
@@ -246,7 +259,7 @@ impl Engine {
             state.handle(Event { at, kind: EventKind::Handles { file, handles } });
             closed.and_then(|place| state.closed.remove(&place));
         }
-        drop(state);
+        self.carry_out(state);
         OpenFile::new(Arc::clone(self), file, device, stripes, object.version().size)
     }
 
@@ -256,9 +269,14 @@ impl Engine {
         object.stripes().filter(fits)
     }
 
-    /// Nanoseconds since the engine started.
+    /// Nanoseconds since the engine's world began.
     fn now(&self) -> Instant {
-        Instant(self.started.elapsed().as_nanos() as u64)
+        self.world.now()
+    }
+
+    /// The world that it runs in.
+    pub(crate) fn world(&self) -> &Arc<dyn World> {
+        &self.world
     }
 
     /// The budget in bytes.
@@ -322,7 +340,8 @@ impl Engine {
         entry.handles -= 1;
         let (handles, at) = (entry.handles, self.now());
         if handles > 0 {
-            return state.handle(Event { at, kind: EventKind::Handles { file, handles } });
+            state.handle(Event { at, kind: EventKind::Handles { file, handles } });
+            return self.carry_out(state);
         }
         let held = entry.holds > 0;
         let object = if held { None } else { entry.object.take() };

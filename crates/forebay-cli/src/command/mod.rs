@@ -21,6 +21,7 @@ mod repro;
 mod run;
 mod serve;
 pub(crate) mod sim;
+mod soak;
 mod stats;
 mod stripe;
 mod top;
@@ -54,6 +55,7 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::Doctor(doctor) => self::doctor::run(&doctor),
         Command::Disk(disk) => self::disk::run(&disk),
         Command::Repro(repro) => self::repro::run(&repro),
+        Command::Soak(soak) => self::soak::run(&soak),
         Command::Completions(completions) => self::completions::run(&completions),
         Command::Manual(manual) => self::manual::run(&manual),
         Command::Reference { page } => reference::run(page),

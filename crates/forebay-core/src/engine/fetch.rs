@@ -144,6 +144,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 runs.append(key, false);
             } else if let Some(slot) = self.memory.resident(key) {
                 if old.is_hint() && self.memory.does_not_come(slot, old) {
+                    self.told.does_not_come(key);
                     self.is_told_no_longer(key, true);
                 } else if !old.is_hint() {
                     self.memory.does_not_come(slot, old);

@@ -37,7 +37,8 @@ pub trait Core: Send {
     /// Holds the frame of a [`hit`](Self::hit), at the same moment, until [`unpin`](Self::unpin).
     /// `false` if too many hold it already.
     fn pin(&mut self, frame: FrameId) -> bool;
-    /// Ends a [`pin`](Self::pin). `true` if reads wait for frames: send a `Tick`.
+    /// Ends a [`pin`](Self::pin). `true` if reads or told lists wait for frames, or a forgotten file
+    /// for this one: send a `Tick`.
     fn unpin(&mut self, frame: FrameId) -> bool;
     /// The frame that holds a block or is being filled with it.
     fn frame(&self, key: BlockKey) -> Option<FrameId>;
@@ -94,7 +95,7 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        None
+        self.told.deadline(self.now)
     }
 
     fn hit(&mut self, key: BlockKey, device: DeviceId, caller: Caller) -> Option<FrameId> {
@@ -112,7 +113,7 @@ impl<R: Replacement + Send, I: Index + Send> Core for Engine<R, I> {
 
     fn unpin(&mut self, frame: FrameId) -> bool {
         self.memory.unpin_frame(frame);
-        self.requests.are_queued()
+        self.requests.are_queued() || self.told.is_short() || !self.lingering.is_empty()
     }
 
     fn frame(&self, key: BlockKey) -> Option<FrameId> {

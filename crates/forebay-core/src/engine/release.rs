@@ -42,27 +42,43 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     pub(super) fn forget_if_idle(&mut self, file: FileId, out: &mut Actions) {
         let Some(entry) = self.storage.forgotten_and_idle(file) else { return };
         let (blocks, frames) = (entry.blocks, entry.frames);
+        let mut held = false;
         if frames > 0 {
             // Whichever is shorter: the file, or the slab.
             if blocks <= self.memory.size() {
                 for key in (Extent { file, start: 0, len: blocks }).keys() {
-                    self.drop_block(key, out);
+                    held |= !self.drop_block(key, out);
                 }
             } else {
                 for key in self.memory.blocks_of(file) {
-                    self.drop_block(key, out);
+                    held |= !self.drop_block(key, out);
                 }
             }
+        }
+        if held {
+            return self.lingering.push(file);
         }
         self.lookahead.forget(file);
         self.storage.remove(file);
         out.push(Action::Forgotten { file });
     }
 
-    fn drop_block(&mut self, key: BlockKey, out: &mut Actions) {
+    /// Frees what is left of forgotten files whose frames the driver held.
+    pub(super) fn forget_lingering(&mut self, out: &mut Actions) {
+        for file in core::mem::take(&mut self.lingering) {
+            self.forget_if_idle(file, out);
+        }
+    }
+
+    /// `false` if the driver holds the frame of a block, which stays then.
+    fn drop_block(&mut self, key: BlockKey, out: &mut Actions) -> bool {
+        if self.memory.is_pinned(key) {
+            return false;
+        }
         self.leaves_lists(key);
         if let Some(slot) = self.memory.drops(key) {
             self.book_release(slot, out);
         }
+        true
     }
 }

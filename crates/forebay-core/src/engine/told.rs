@@ -70,6 +70,8 @@ pub(super) struct Told {
     others: Others,
     /// Blocks whose lists do not need them any more: their frames are to be spent first.
     spent: Vec<BlockKey>,
+    /// Whether there was no frame for what a list names next, when it was looked at last.
+    short: bool,
 }
 
 /// The debt of lists to readers without one.
@@ -158,6 +160,7 @@ impl Told {
             own_references: 0,
             others: Others { references: 0, since: Instant(0), credit: 0, price: PRICE },
             spent: Vec::new(),
+            short: false,
         }
     }
 
@@ -170,6 +173,16 @@ impl Told {
     /// Whether somebody follows a list.
     pub(super) fn is_followed(&self) -> bool {
         self.lists.values().any(|list| !list.is_asleep())
+    }
+
+    /// Whether lists wait for frames.
+    pub(super) fn is_short(&self) -> bool {
+        self.short
+    }
+
+    /// Lists have been looked at, and wait for frames from now on, or not.
+    pub(super) fn falls_short(&mut self, short: bool) {
+        self.short = short;
     }
 
     /// How many items more a list may have.
@@ -314,6 +327,15 @@ impl Told {
         }
     }
 
+    /// A block that is fetched for a list does not come: its item is not looked at again, also if
+    /// there was no room for all of it. A storage that fails would be asked for ever.
+    pub(super) fn does_not_come(&mut self, key: BlockKey) {
+        let Some(Place { list, at, .. }) = self.keeper(key) else { return };
+        if let Some(list) = self.lists.get_mut(&list) {
+            list.examines(at);
+        }
+    }
+
     /// The item to look at next, of a list that is not in `busy`.
     pub(super) fn next(&mut self, busy: &[ToldId]) -> Option<Wanted> {
         let lists = self.lists.iter_mut().filter(|(number, _)| !busy.contains(number));
@@ -404,6 +426,13 @@ impl Told {
             (self.others.references, self.others.since) = (made, now);
         }
         self.others.credit >= self.others.price || now.since(self.others.since) > IDLE
+    }
+
+    /// When lists that wait for frames may take those of others, since these are idle by then, unless
+    /// they have made references meanwhile. `None` if no list waits for that at `now`.
+    pub(super) fn deadline(&self, now: Instant) -> Option<Instant> {
+        let idle = self.others.since.plus(IDLE + 1);
+        (self.short && now < idle).then_some(idle)
     }
 
     /// A list has taken a frame that others had.

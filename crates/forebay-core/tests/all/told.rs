@@ -239,6 +239,63 @@ fn a_list_that_nobody_follows_falls_asleep_and_wakes() {
     bench.core.check();
 }
 
+/// A cache full of a reader's blocks: a list gets frames once the reader is idle, and the core says
+/// when that is, since no other event may come.
+#[test]
+fn a_list_that_waits_for_idle_readers_asks_for_the_moment() {
+    let mut bench = bench(400, 4, 40, 100);
+    bench.handler = Some(HandlerId(9));
+    for block in 0..400 {
+        bench.read((block / 100) as u32, block % 100, 1);
+        bench.arrive();
+    }
+    assert_eq!((bench.core.frames().1, bench.core.deadline()), (0, None), "no list waits");
+    (10..40).for_each(|file| tell(&mut bench, file, 0, 100));
+    told(&mut bench);
+    let mut moments = 0;
+    while let Some(at) = bench.core.deadline() {
+        moments += 1;
+        assert!(moments < 10 && at.0 > bench.at, "it asks for the same moment again");
+        bench.at = at.0;
+        told(&mut bench);
+        bench.arrive();
+    }
+    assert!(!hints(&bench).is_empty(), "nothing is fetched");
+    bench.core.check();
+}
+
+/// There is no room for all of an item, and what is fetched of it fails: it is not asked for again
+/// before somebody reads it.
+#[test]
+fn what_fails_is_not_asked_for_for_ever() {
+    let mut bench = bench(40, 4, 1, 64);
+    tell(&mut bench, 0, 0, 64);
+    told(&mut bench);
+    let first = bench.fetches[0].io;
+    let actions = bench.tell(EventKind::Failed { io: first, valid: 0, error: 5 });
+    let again = actions.iter().filter(|action| matches!(action, Action::Fetch { .. })).count();
+    assert_eq!((again, bench.core.frames().1), (0, 40));
+    bench.core.check();
+}
+
+/// A frame that the driver holds outlives its file, whose number is free only then.
+#[test]
+fn a_forgotten_file_waits_for_a_frame_that_is_held() {
+    let mut bench = bench(400, 4, 2, 4);
+    bench.read(0, 0, 4);
+    bench.arrive();
+    let frame = bench.core.frame(BlockKey::new(FileId(0), 2)).expect("it was read");
+    assert!(bench.core.pin(frame));
+    bench.close(0);
+    let forgotten = |actions: &[Action]| actions.contains(&Action::Forgotten { file: FileId(0) });
+    assert!(!forgotten(&bench.tell(EventKind::Forget { file: FileId(0) })));
+    assert_eq!(bench.core.frames_of(FileId(0)), 1, "the other blocks are gone");
+    assert!(bench.core.unpin(frame), "a tick is due");
+    assert!(forgotten(&bench.tell(EventKind::Tick)));
+    assert_eq!(bench.core.frames(), (400, 400));
+    bench.core.check();
+}
+
 /// Where readers keep what they are given, a list fetches ahead as everywhere.
 #[test]
 fn blocks_that_are_handed_on_leave_with_their_reader() {

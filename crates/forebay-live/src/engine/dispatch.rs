@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use forebay_core::{Action, DeviceId, Event, EventKind, Extent, FrameId, Instant, IoId};
 use forebay_source::{BLOCK, Error, Fetch, FetchId, Label, Object, Result, Segments};
@@ -75,10 +76,29 @@ impl Engine {
                 state.actions = actions;
             }
         }
+        let deadline = state.core.deadline().filter(|at| state.wakes.is_none_or(|wakes| *at < wakes));
+        if deadline.is_some() {
+            state.wakes = deadline;
+        }
         drop(state);
+        if let Some(at) = deadline {
+            self.wake_at(at);
+        }
         if !work.is_empty() {
             self.work(work);
         }
+    }
+
+    /// Tells the core once a moment has come that it asked for. Does not keep the engine alive.
+    fn wake_at(self: &Arc<Self>, at: Instant) {
+        let engine = Arc::downgrade(self);
+        let wake = move || {
+            let Some(engine) = engine.upgrade() else { return };
+            // An earlier moment was asked for since, or a later one.
+            engine.state.lock().wakes.take_if(|wakes| *wakes == at);
+            engine.tell(EventKind::Tick);
+        };
+        self.world.after(Duration::from_nanos(at.since(self.now())), Box::new(wake));
     }
 
     fn work_of(self: &Arc<Self>, state: &mut State, action: Action, work: &mut Vec<Work>) {
@@ -215,7 +235,8 @@ impl Engine {
             log::debug!("fetch of {extent:?}, attempt {}: {error}", attempt + 1);
             let engine = Arc::clone(self);
             let next = Errand { asked: 0..demanded, attempt: attempt + 1, ..errand };
-            return self.timer.after(back_off(attempt), move || engine.work(vec![Work::Fetch(next)]));
+            let again = Box::new(move || engine.work(vec![Work::Fetch(next)]));
+            return self.world.after(back_off(attempt), again);
         }
         if error.is_transient() && end - start > 1 && demanded > 1 {
             return self.fetch(Errand { asked: 0..1, attempt: ATTEMPTS, ..errand });

@@ -22,12 +22,13 @@ use std::sync::Arc;
 
 use forebay_core::{ToldId, ToldList};
 use forebay_source::{Attributes, BLOCK, Error, Kind, Result};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Held;
 use crate::site::{Found, Located, Site};
 use crate::tree::{Branch, Tree};
+use crate::world::Bell;
 
 pub use lines::{BadHint, BadLine, Hint, hint, inner, line, named, report};
 pub use packed::Named;
@@ -242,15 +243,14 @@ struct State {
     opened: Vec<Opened>,
     /// Opens that have not ended.
     opening: usize,
-    /// Whether the thread runs.
-    running: bool,
+    /// Wakes the work on the lists; `None` unless it is under way.
+    bell: Option<Bell>,
 }
 
 /// The lists of a tree.
 #[derive(Default)]
 pub(crate) struct Lists {
     state: Mutex<State>,
-    changed: Condvar,
 }
 
 impl Tree {
@@ -371,12 +371,15 @@ impl Tree {
 
     /// The thread has something to do.
     fn wake(self: &Arc<Tree>, mut state: parking_lot::MutexGuard<'_, State>) -> std::result::Result<(), TellError> {
-        if !state.running {
-            opener::start(self).map_err(|error| TellError::Thread(error.to_string()))?;
-            state.running = true;
-        }
+        let bell = match &state.bell {
+            Some(bell) => Arc::clone(bell),
+            None => {
+                let bell = opener::start(self).map_err(|error| TellError::Thread(error.to_string()))?;
+                Arc::clone(state.bell.insert(bell))
+            }
+        };
         drop(state);
-        self.lists().changed.notify_all();
+        bell();
         Ok(())
     }
 }

@@ -11,6 +11,7 @@ use forebay_source::{BLOCK, Error, Result};
 use super::{Ahead, Lists, Named, Opened, Slot, State, Told, is_linked};
 use crate::site::Located;
 use crate::tree::{Branch, Tree};
+use crate::world::{Bell, Pause};
 
 /// Files of a list that are open ahead of its readers, at most.
 const WINDOW: usize = 512;
@@ -31,28 +32,24 @@ const LONGEST: Duration = Duration::from_secs(1);
 const ITEM: u64 = 64 * BLOCK as u64;
 
 /// Starts it. It ends when there is nothing left to do, or the tree is gone.
-pub(super) fn start(tree: &Arc<Tree>) -> io::Result<()> {
-    let tree = Arc::downgrade(tree);
-    std::thread::Builder::new().name("forebay-told".into()).spawn(move || run(&tree)).map(drop)
+pub(super) fn start(tree: &Arc<Tree>) -> io::Result<Bell> {
+    let weak = Arc::downgrade(tree);
+    let mut pause = LOOKS;
+    tree.engine().world().spawn("forebay-told", Box::new(move || round(&weak, &mut pause)))
 }
 
-fn run(tree: &Weak<Tree>) {
-    let mut pause = LOOKS;
-    loop {
-        let Some(tree) = tree.upgrade() else { return };
-        let moved = work(&tree);
-        let lists = tree.lists();
-        let mut state = lists.state.lock();
-        if !moved && state.is_idle() {
-            state.running = false;
-            return;
-        }
-        pause = if moved { LOOKS } else { (pause * 2).min(LONGEST) };
-        if !moved && state.opened.is_empty() {
-            // A tree that is dropped meanwhile goes with this.
-            lists.changed.wait_for(&mut state, pause);
-        }
+/// Works on all lists, and says when that is worth while again.
+fn round(tree: &Weak<Tree>, pause: &mut Duration) -> Pause {
+    let Some(tree) = tree.upgrade() else { return Pause::Over };
+    let moved = work(&tree);
+    let mut state = tree.lists().state.lock();
+    if !moved && state.is_idle() {
+        state.bell = None;
+        return Pause::Over;
     }
+    *pause = if moved { LOOKS } else { (*pause * 2).min(LONGEST) };
+    // A tree that is dropped meanwhile goes with this.
+    if moved || !state.opened.is_empty() { Pause::None } else { Pause::For(*pause) }
 }
 
 impl State {
@@ -214,8 +211,11 @@ fn open(tree: &Arc<Tree>, lists: &Lists) -> bool {
         let ended = move |object| {
             let Some(tree) = Weak::upgrade(&weak) else { return };
             let lists = tree.lists();
-            lists.state.lock().opened.push(Opened { id, number, path, object });
-            lists.changed.notify_all();
+            let mut state = lists.state.lock();
+            state.opened.push(Opened { id, number, path, object });
+            let bell = state.bell.clone();
+            drop(state);
+            bell.inspect(|bell| bell());
         };
         match within {
             None => ended(Err(Error::NotFound(String::new()))),

@@ -1,0 +1,29 @@
+//! The live engine in a simulated world: every seed is a life, with faults, of the code that mounts
+//! run.
+//!
+//! ```text
+//!   seed ─▶ scenario ─▶ readers ── open, read, seek, tell, close ──▶ forebay-live: tree, engine, core
+//!                          ▲                                             │          ▲
+//!                          └── every byte, every error: `reference` ◀────┘   fetch  │ late, wrong, out of order
+//!              `agenda`: one thread, virtual time, order by seed             storage with faults
+//! ```
+//!
+//! After every event the engine is audited ([`forebay_live::engine::Engine::audit`]), and once
+//! everybody has gone away nothing may be left. A run depends on nothing but its scenario. A failure
+//! is made smaller ([`shrink`]) and names the command that repeats it.
+
+mod agenda;
+mod bounds;
+mod dice;
+mod life;
+mod reader;
+mod reference;
+mod scenario;
+mod shrink;
+mod storage;
+mod watch;
+
+pub use bounds::{Bounds, Fault, UnknownFault};
+pub use scenario::Scenario;
+pub use shrink::shrink;
+pub use watch::{Failure, Lived, live};

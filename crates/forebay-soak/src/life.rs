@@ -1,0 +1,269 @@
+//! One life: readers, storage and the engine between them, from the first event to the last.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use forebay_core::DeviceId;
+use forebay_live::engine::{Config, Engine, Lease};
+use forebay_live::told::{Mode, Named};
+use forebay_live::tree::{Branch, Tree};
+use forebay_live::world::World;
+use forebay_source::{Object, Result};
+use parking_lot::Mutex;
+
+use crate::agenda::Agenda;
+use crate::bounds::Fault;
+use crate::dice::{Dice, Who};
+use crate::reader::{Entry, Opened, Reader, Reading, Step};
+use crate::reference::Edition;
+use crate::scenario::Scenario;
+use crate::storage::Storage;
+
+/// Jobs after readers have gone away within which everything must be over.
+const AFTERWARDS: u64 = 200_000;
+
+/// The outcome of a life, in numbers.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) events: AtomicU64,
+    pub(crate) reads: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+    pub(crate) errors: AtomicU64,
+    pub(crate) fetches: AtomicU64,
+}
+
+/// Everybody in a life.
+pub(crate) struct Life {
+    scenario: Arc<Scenario>,
+    agenda: Agenda,
+    storage: Arc<Storage>,
+    tree: Arc<Tree>,
+    readers: Vec<Mutex<Reader>>,
+    author: Mutex<Dice>,
+    /// Whether readers are to go away.
+    over: AtomicBool,
+    /// References to blocks until the last event.
+    references: AtomicU64,
+    tally: Arc<Tally>,
+}
+
+/// Lives the life of a scenario. Panics if anything is not as it must be.
+pub(crate) fn lives(scenario: Scenario, tally: &Arc<Tally>) {
+    let scenario = Arc::new(scenario);
+    let agenda = Agenda::new(scenario.seed);
+    let storage = Storage::new(&scenario, &agenda);
+    let policy = scenario.policy.parse().expect("scenarios have policies that there are");
+    let config = Config { referenced: scenario.referenced, ..Config::new(64 << 20, policy) };
+    let world: Arc<dyn World> = Arc::new(agenda.clone());
+    let engine = Engine::start_in(world, scenario.budget(), config, scenario.devices.clone());
+    let engine = engine.unwrap_or_else(|error| panic!("the engine does not start: {error}"));
+    let several = scenario.devices.len() > 1;
+    let branch = |device: usize| Branch {
+        name: several.then(|| format!("d{device}").into()),
+        source: storage.source(device),
+        device: DeviceId(device as u16),
+    };
+    let branches = (0..scenario.devices.len()).map(branch).collect();
+    let tree = Arc::new(Tree::new(Arc::clone(&engine), branches).expect("sources with names of their own"));
+    let readers = (0..scenario.readers).map(|number| Mutex::new(Reader::new(number, &scenario))).collect();
+    let author = Mutex::new(Dice::of(scenario.seed, Who::Author));
+    let over = AtomicBool::new(false);
+    let references = AtomicU64::new(0);
+    let life = Life { scenario, agenda, storage, tree, readers, author, over, references, tally: Arc::clone(tally) };
+    let life = Arc::new(life);
+    life.begins();
+    life.goes_on(&engine);
+    life.ends(&engine);
+}
+
+impl Life {
+    fn begins(self: &Arc<Self>) {
+        for number in 0..self.readers.len() {
+            self.acts_later(number);
+        }
+        if self.scenario.often(Fault::Change) > 0 {
+            self.changes_later();
+        }
+    }
+
+    /// Events, each followed by a look at everything.
+    fn goes_on(&self, engine: &Arc<Engine>) {
+        for _ in 0..self.scenario.events {
+            if !self.steps(engine) {
+                break;
+            }
+        }
+    }
+
+    /// Readers go away; nothing may be left of them.
+    fn ends(self: Arc<Self>, engine: &Arc<Engine>) {
+        self.over.store(true, Ordering::Relaxed);
+        for number in 0..self.readers.len() {
+            self.untells(number as u32);
+        }
+        let mut jobs = 0;
+        while self.steps(engine) {
+            jobs += 1;
+            assert!(jobs < AFTERWARDS, "readers have gone away, and there is no end");
+        }
+        let audit = engine.audit();
+        assert!(audit.is_idle(), "readers have gone away, and there is left: {audit:?}");
+        assert_eq!(self.storage.pending(), 0, "requests that nobody answers");
+        let counters = engine.stats(&[]).counts;
+        self.tally.fetches.store(counters.fetched_bytes, Ordering::Relaxed);
+        let lives = Arc::strong_count(&self);
+        assert_eq!(lives, 1, "somebody still waits for an answer");
+        drop(self);
+        assert_eq!(Arc::strong_count(engine), 1, "somebody still has the engine");
+    }
+
+    fn steps(&self, engine: &Arc<Engine>) -> bool {
+        let more = self.agenda.step();
+        self.tally.events.fetch_add(u64::from(more), Ordering::Relaxed);
+        let references = engine.audit().references;
+        // A hit is no event, so what lists may do for it is done with the next one.
+        if self.references.swap(references, Ordering::Relaxed) == references {
+            engine.audit_stillness();
+        }
+        more
+    }
+
+    fn acts_later(self: &Arc<Self>, number: usize) {
+        let (life, thinks) = (Arc::clone(self), self.readers[number].lock().thinks());
+        self.agenda.later(thinks, move || life.acts(number));
+    }
+
+    /// A reader does its next step.
+    fn acts(self: &Arc<Self>, number: usize) {
+        if self.over.load(Ordering::Relaxed) {
+            let closed = self.readers[number].lock().closes();
+            return drop(closed);
+        }
+        let step = self.readers[number].lock().steps(&self.scenario, self.agenda.now());
+        match step {
+            Step::Nothing => {}
+            Step::Open(file) => self.opens(number, file),
+            Step::Read(opened, reading) => self.reads(opened, *reading),
+            Step::Tell(entries, replaces) => self.tells(number, entries, replaces),
+            Step::Untell => self.untells(number as u32),
+            Step::Close(opened) => drop(opened),
+        }
+        self.acts_later(number);
+    }
+
+    fn opens(self: &Arc<Self>, number: usize, file: u32) {
+        let device = file as usize % self.scenario.devices.len();
+        let life = Arc::clone(self);
+        let then = move |object: Result<Arc<dyn Object>>| life.has_opened(number, file, device, object);
+        self.tree.branches()[device].source.open_then(format!("f{file}").as_ref(), Box::new(then));
+    }
+
+    fn has_opened(&self, number: usize, file: u32, device: usize, object: Result<Arc<dyn Object>>) {
+        let Ok(object) = object else { return self.readers[number].lock().has_not_opened() };
+        let edition = Edition { file, version: object.version().modified as u32 };
+        assert!(self.storage.is_current(edition), "an old version is opened");
+        let file = Arc::new(self.tree.engine().open(object, DeviceId(device as u16)));
+        let late = {
+            let mut reader = self.readers[number].lock();
+            reader.has_opened(Opened { file, edition });
+            if self.over.load(Ordering::Relaxed) { reader.closes() } else { None }
+        };
+        drop(late);
+    }
+
+    fn reads(self: &Arc<Self>, opened: Opened, reading: Reading) {
+        let Reading { caller, offset, len, .. } = reading;
+        let life = Arc::clone(self);
+        let label = reading.label.clone();
+        let then = move |outcome| life.is_answered(reading, outcome);
+        match label {
+            None => opened.file.read_by_then(caller, offset, len, then),
+            label => opened.file.read_labelled_then(caller.handler.0, offset, len, label, then),
+        }
+    }
+
+    fn is_answered(self: &Arc<Self>, reading: Reading, outcome: Result<Lease>) {
+        let open = self.readers[reading.reader as usize].lock().is_answered(&reading);
+        self.tally.reads.fetch_add(1, Ordering::Relaxed);
+        let lease = match outcome {
+            Ok(lease) => lease,
+            Err(error) => return self.fails(&reading, open, error.errno()),
+        };
+        assert!(!lease.is_empty() && lease.len() <= reading.len, "{} bytes for {reading:?}", lease.len());
+        compares(&reading, &lease);
+        self.tally.bytes.fetch_add(lease.len() as u64, Ordering::Relaxed);
+        if let Some(held) = reading.held {
+            self.agenda.later(held, move || {
+                compares(&reading, &lease);
+                drop(lease);
+            });
+        }
+    }
+
+    /// A read failed: that must have a reason.
+    fn fails(&self, reading: &Reading, open: bool, errno: i32) {
+        self.tally.errors.fetch_add(1, Ordering::Relaxed);
+        let Reading { edition, offset, len, since, .. } = *reading;
+        // Its file may have been forgotten since it was closed.
+        if errno == libc::ESTALE && !open {
+            return;
+        }
+        // A fetch brings whole blocks.
+        let bytes = offset..offset + len as u64;
+        let explained = self.storage.explains(edition, &bytes, since, errno);
+        assert!(explained, "error {errno} for no reason: {reading:?}");
+    }
+
+    fn tells(&self, number: usize, entries: Vec<Entry>, replaces: bool) {
+        let named = |Entry { file, range }: Entry| Named { path: self.path(file), range };
+        let mode = if replaces { Mode::Replace } else { Mode::Append };
+        let told = self.tree.tell(&format!("r{number}"), mode, entries.into_iter().map(named));
+        assert!(told.is_ok(), "{told:?}");
+    }
+
+    fn untells(&self, number: u32) {
+        let told = self.tree.tell(&format!("r{number}"), Mode::Clear, []);
+        assert!(told.is_ok(), "{told:?}");
+    }
+
+    /// The path of a file in the tree.
+    fn path(&self, file: u32) -> PathBuf {
+        match self.scenario.devices.len() {
+            1 => format!("f{file}").into(),
+            devices => format!("d{}/f{file}", file as usize % devices).into(),
+        }
+    }
+
+    fn changes_later(self: &Arc<Self>) {
+        let often = self.scenario.often(Fault::Change);
+        let pause = self.author.lock().scale(10_000_000, 1_000_000_000_000 / often.max(1));
+        let life = Arc::clone(self);
+        self.agenda.later(pause, move || life.changes());
+    }
+
+    /// A file changes.
+    fn changes(self: &Arc<Self>) {
+        if self.over.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut author = self.author.lock();
+        let file = author.below(self.scenario.files.len() as u64) as u32;
+        let (other, size) = (author.chance(500), author.scale(1, 4 << 20));
+        drop(author);
+        let size = if other { size } else { self.scenario.files[file as usize] };
+        self.storage.change(file, size);
+        self.changes_later();
+    }
+}
+
+/// Every byte is as it must be.
+fn compares(reading: &Reading, lease: &Lease) {
+    let mut at = reading.offset;
+    for slice in lease.slices() {
+        if let Some(wrong) = reading.edition.differs(at, slice) {
+            panic!("byte {wrong} is wrong: {reading:?}");
+        }
+        at += slice.len() as u64;
+    }
+}

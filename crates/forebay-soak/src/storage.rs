@@ -1,0 +1,396 @@
+//! Storage that is late, fails, hangs and comes back, brings less than it was asked for, answers out
+//! of order, and whose files change. It also says when it is asked for what nobody may ask.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use forebay_core::Instant;
+use forebay_live::retry::{ATTEMPTS, back_off};
+use forebay_live::world::World;
+use forebay_source::{
+    Attributes, BLOCK, Entry, Error, Fetch, FetchId, Identity, Kind, Listed, Listing, Name, Object, Result, Run,
+    Source, Then, Version,
+};
+use parking_lot::Mutex;
+
+use crate::agenda::Agenda;
+use crate::bounds::Fault;
+use crate::dice::{Dice, Who, mix};
+use crate::reference::{Edition, Mishap, Mishaps};
+use crate::scenario::Scenario;
+
+/// How long an outage lasts, in nanoseconds.
+const OUTAGE: u64 = 1_500_000_000;
+
+/// The longest that a request hangs, in nanoseconds.
+const HANG: u64 = 200_000_000_000;
+
+/// All devices of a life.
+pub(crate) struct Storage {
+    scenario: Arc<Scenario>,
+    agenda: Agenda,
+    state: Mutex<State>,
+}
+
+struct State {
+    files: Vec<Now>,
+    dice: Vec<Dice>,
+    pending: BTreeMap<u64, Pending>,
+    number: u64,
+    asked: HashMap<FetchId, Asked>,
+    mishaps: Mishaps,
+}
+
+/// A file as it is now.
+#[derive(Clone, Copy, Debug)]
+struct Now {
+    version: u32,
+    size: u64,
+}
+
+/// A request that waits for its answer.
+struct Pending {
+    fetch: Fetch,
+    edition: Edition,
+    answer: Answer,
+}
+
+/// A request by its name, as often as it was made.
+struct Asked {
+    tries: u32,
+    /// The blocks of its first try.
+    blocks: u32,
+    urgent: bool,
+    last: Last,
+}
+
+/// The fate of a request's last try.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Last {
+    UnderWay,
+    Brought,
+    /// It failed at this moment, and may be tried again.
+    Failed(Instant),
+    Lost,
+}
+
+/// An answer, drawn when the request is made.
+#[derive(Clone, Copy, Debug)]
+enum Answer {
+    Bytes {
+        near: bool,
+    },
+    /// So many bytes, and an error that may pass.
+    Some(usize),
+    Errno(i32),
+    GivenUp,
+}
+
+impl Storage {
+    pub(crate) fn new(scenario: &Arc<Scenario>, agenda: &Agenda) -> Arc<Storage> {
+        let files = scenario.files.iter().map(|&size| Now { version: 1, size }).collect();
+        let dice = (0..scenario.devices.len() as u64).map(|device| Dice::of(scenario.seed, Who::Device(device)));
+        let state = State {
+            files,
+            dice: dice.collect(),
+            pending: BTreeMap::new(),
+            number: 0,
+            asked: HashMap::new(),
+            mishaps: Mishaps::default(),
+        };
+        Arc::new(Storage { scenario: Arc::clone(scenario), agenda: agenda.clone(), state: Mutex::new(state) })
+    }
+
+    /// The source of a device.
+    pub(crate) fn source(self: &Arc<Self>, device: usize) -> Arc<dyn Source> {
+        let address = format!("simulated{device}").into();
+        Arc::new(Device { storage: Arc::clone(self), device, address })
+    }
+
+    /// A file has another version from now on.
+    pub(crate) fn change(&self, file: u32, size: u64) {
+        let now = &mut self.state.lock().files[file as usize];
+        *now = Now { version: now.version + 1, size };
+    }
+
+    /// Whether an edition is what its file is now.
+    pub(crate) fn is_current(&self, edition: Edition) -> bool {
+        self.state.lock().files[edition.file as usize].version == edition.version
+    }
+
+    /// Whether a read may have failed so: see [`Mishaps::explain`].
+    pub(crate) fn explains(&self, edition: Edition, bytes: &Range<u64>, since: Instant, errno: i32) -> bool {
+        self.state.lock().mishaps.explain(edition, bytes, since, errno)
+    }
+
+    /// Requests that wait for their answers.
+    pub(crate) fn pending(&self) -> usize {
+        self.state.lock().pending.len()
+    }
+
+    /// A request is made: panics if it may not be.
+    fn hear(&self, state: &mut State, fetch: &Fetch) {
+        let now = self.agenda.now();
+        assert!(fetch.offset.is_multiple_of(BLOCK as u64) && !fetch.buffer.is_empty(), "a fetch of no block");
+        let buffer = fetch.buffer.len();
+        assert!(fetch.len <= buffer && fetch.len + BLOCK > buffer, "{} bytes into {buffer}", fetch.len);
+        for other in state.pending.values() {
+            let shared =
+                fetch.buffer.parts().iter().any(|part| other.fetch.buffer.parts().iter().any(|it| meet(*part, *it)));
+            assert!(!shared, "a frame is filled by two fetches");
+        }
+        let blocks = (buffer / BLOCK) as u32;
+        let first = Asked { tries: 0, blocks, urgent: fetch.urgent, last: Last::UnderWay };
+        let asked = state.asked.entry(fetch.id).or_insert(first);
+        asked.tries += 1;
+        if asked.tries > 1 {
+            assert!(asked.urgent, "a prefetch is tried again");
+            assert!(asked.tries <= ATTEMPTS + asked.blocks, "a request is made {} times", asked.tries);
+        }
+        match asked.last {
+            Last::Failed(at) if asked.tries <= ATTEMPTS => {
+                let pause = back_off(asked.tries - 2).as_nanos() as u64;
+                assert!(now >= at.plus(pause), "try {} comes too soon", asked.tries);
+            }
+            Last::Failed(_) | Last::Brought => {
+                assert!(asked.tries == 1 || blocks == 1 && asked.tries > ATTEMPTS, "a request is made once more");
+            }
+            Last::UnderWay => assert_eq!(asked.tries, 1, "a request is made while it is under way"),
+            Last::Lost => panic!("a request is made again that cannot succeed"),
+        }
+        asked.last = Last::UnderWay;
+    }
+
+    /// The answer to a request of so many bytes, and after how many nanoseconds it comes: `None` is
+    /// at once.
+    fn draw(&self, state: &mut State, device: usize, len: usize) -> (Answer, Option<u64>) {
+        let (scenario, dice) = (&self.scenario, &mut state.dice[device]);
+        let cost = &scenario.devices[device];
+        let transfer = len as u64 * 1_000_000_000 / cost.transfer_rate(0).max(1);
+        let mut delay = dice.scale(1000, 2000 + 2 * cost.switch_cost(cost.mean_distance())) + transfer;
+        // All are drawn, so that a fault left out changes nothing else.
+        let [transient, permanent, short, hang, inline, near] =
+            [Fault::Transient, Fault::Permanent, Fault::Short, Fault::Hang, Fault::Inline, Fault::Near]
+                .map(|fault| dice.chance(scenario.often(fault)));
+        let (hung, some, errno) = (dice.scale(1_000_000_000, HANG), dice.below(len as u64 + 1), dice.below(4));
+        let window = self.agenda.now().0 / OUTAGE;
+        let out = mix(scenario.seed ^ mix(window << 8 | device as u64)) % 1000 < scenario.often(Fault::Outage);
+        let errno = [libc::EIO, libc::ENOENT, libc::EACCES, 0][errno as usize];
+        let answer = match () {
+            () if permanent && errno == 0 => Answer::GivenUp,
+            () if permanent => Answer::Errno(errno),
+            () if transient || out => Answer::Some(0),
+            () if short => Answer::Some(some as usize),
+            () => Answer::Bytes { near },
+        };
+        if hang {
+            delay += hung;
+        }
+        (answer, (!inline).then_some(delay))
+    }
+
+    fn fetch(self: &Arc<Self>, object: &File, mut fetch: Fetch) {
+        let mut state = self.state.lock();
+        self.hear(&mut state, &fetch);
+        let (answer, delay) = self.draw(&mut state, object.device, fetch.len);
+        // The memory is ours until the answer: readers of it must not see it.
+        fetch.buffer.bytes_mut().for_each(|part| part.fill(0xdb));
+        state.number += 1;
+        let number = state.number;
+        state.pending.insert(number, Pending { fetch, edition: object.edition, answer });
+        drop(state);
+        match delay {
+            None => self.complete(number),
+            Some(delay) => {
+                let storage = Arc::clone(self);
+                self.agenda.later(delay, move || storage.complete(number));
+            }
+        }
+    }
+
+    fn complete(&self, number: u64) {
+        let Some(Pending { mut fetch, edition, answer }) = self.state.lock().pending.remove(&number) else { return };
+        let name = || format!("f{}", edition.file);
+        let outcome = match answer {
+            _ if !self.is_current(edition) => Err(Error::Stale(name())),
+            Answer::Errno(libc::ENOENT) => Err(Error::NotFound(name())),
+            Answer::Errno(libc::EACCES) => Err(Error::Denied(name())),
+            Answer::Errno(errno) => Err(Error::Refused { name: name(), errno }),
+            Answer::GivenUp => {
+                Err(Error::GivenUp { name: name(), reason: "told to".into(), after: Duration::from_secs(9) })
+            }
+            Answer::Some(bytes) => {
+                write(&mut fetch, edition, bytes);
+                Err(Error::Storage { name: name(), reason: "told to fail".into() })
+            }
+            Answer::Bytes { near } => {
+                let len = fetch.len;
+                write(&mut fetch, edition, len);
+                if near {
+                    fetch.buffer.set_near();
+                }
+                Ok(())
+            }
+        };
+        self.finish(fetch, edition, outcome);
+    }
+
+    fn finish(&self, fetch: Fetch, edition: Edition, outcome: Result<()>) {
+        let at = self.agenda.now();
+        let mut state = self.state.lock();
+        let State { asked, mishaps, .. } = &mut *state;
+        if let Some(asked) = asked.get_mut(&fetch.id) {
+            asked.last = match &outcome {
+                Ok(()) => Last::Brought,
+                Err(error) if error.is_transient() => Last::Failed(at),
+                Err(_) => Last::Lost,
+            };
+            if let Err(error) = &outcome {
+                let bytes = fetch.offset..fetch.offset + fetch.len as u64;
+                let worn = !error.is_transient() || asked.tries >= ATTEMPTS;
+                mishaps.add(Mishap { edition, bytes, at, errno: error.errno(), worn });
+            }
+        }
+        drop(state);
+        fetch.finish(outcome);
+    }
+
+    /// Most requests can be called off as long as they wait.
+    fn call_off(&self, device: usize, id: FetchId) {
+        let mut state = self.state.lock();
+        let found = state.pending.iter().find(|(_, pending)| pending.fetch.id == id).map(|(&number, _)| number);
+        let Some(number) = found.filter(|_| state.dice[device].chance(700)) else { return };
+        let Some(Pending { fetch, edition, .. }) = state.pending.remove(&number) else { return };
+        drop(state);
+        self.finish(fetch, edition, Err(Error::CalledOff));
+    }
+}
+
+/// Whether two pieces of memory have a byte in common.
+fn meet(one: *mut [u8], other: *mut [u8]) -> bool {
+    let (one_at, other_at) = (one.cast::<u8>() as usize, other.cast::<u8>() as usize);
+    one_at < other_at + other.len() && other_at < one_at + one.len()
+}
+
+/// Writes the first `len` bytes of what was asked for.
+fn write(fetch: &mut Fetch, edition: Edition, len: usize) {
+    let mut offset = fetch.offset;
+    let mut left = len;
+    for part in fetch.buffer.bytes_mut() {
+        let n = part.len().min(left);
+        edition.fill(offset, &mut part[..n]);
+        (offset, left) = (offset + n as u64, left - n);
+    }
+}
+
+/// A device, as a source: file f is the name `ff` of device f mod devices.
+struct Device {
+    storage: Arc<Storage>,
+    device: usize,
+    address: Arc<str>,
+}
+
+impl Device {
+    fn number(&self, path: &Path) -> Result<u32> {
+        let number = path.to_str().and_then(|name| name.strip_prefix('f')).and_then(|number| number.parse().ok());
+        let (files, devices) = (self.storage.scenario.files.len(), self.storage.scenario.devices.len());
+        let here = |&number: &u32| (number as usize) < files && number as usize % devices == self.device;
+        number.filter(here).ok_or_else(|| Error::NotFound(path.display().to_string()))
+    }
+
+    fn identity(&self, path: &Path, now: Now) -> Identity {
+        let version = Version { size: now.size, modified: i128::from(now.version), ..Version::default() };
+        Identity { name: Name::path(&self.address, path), version }
+    }
+
+    fn file(&self, path: &Path) -> Result<File> {
+        let number = self.number(path)?;
+        let now = self.storage.state.lock().files[number as usize];
+        let edition = Edition { file: number, version: now.version };
+        let (storage, device) = (Arc::clone(&self.storage), self.device);
+        Ok(File { storage, device, edition, identity: self.identity(path, now) })
+    }
+
+    fn attributes(&self, path: &Path) -> Result<Attributes> {
+        if path.as_os_str().is_empty() {
+            let identity = self.identity(path, Now { version: 0, size: 0 });
+            return Ok(Attributes::plain(Kind::Folder, SystemTime::UNIX_EPOCH, identity));
+        }
+        let file = self.file(path)?;
+        Ok(Attributes::plain(Kind::File, SystemTime::UNIX_EPOCH, file.identity))
+    }
+}
+
+impl Source for Device {
+    fn describe(&self) -> String {
+        self.address.to_string()
+    }
+
+    fn address(&self) -> &Arc<str> {
+        &self.address
+    }
+
+    fn stat_then(&self, path: &Path, then: Then<Attributes>) {
+        then(self.attributes(path));
+    }
+
+    fn list_then(&self, _path: &Path, then: Then<Listing>) {
+        then(Ok(std::iter::empty::<Entry>().collect()));
+    }
+
+    fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>) {
+        let delay = {
+            let dice = &mut self.storage.state.lock().dice[self.device];
+            dice.chance(600).then(|| dice.scale(1000, 50_000_000))
+        };
+        let Some(delay) = delay else { return then(self.file(path).map(|file| Arc::new(file) as Arc<dyn Object>)) };
+        let (storage, device, address) = (Arc::clone(&self.storage), self.device, Arc::clone(&self.address));
+        let path = path.to_owned();
+        let source = Device { storage, device, address };
+        let open = move || then(source.file(&path).map(|file| Arc::new(file) as Arc<dyn Object>));
+        self.storage.agenda.later(delay, open);
+    }
+
+    fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>> {
+        self.attributes(&folder.join(listed.name)).map(Some)
+    }
+}
+
+/// One version of a file.
+struct File {
+    storage: Arc<Storage>,
+    device: usize,
+    edition: Edition,
+    identity: Identity,
+}
+
+impl Object for File {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn layout(&self) -> Vec<Run> {
+        let cost = &self.storage.scenario.devices[self.device];
+        let len = self.identity.version.size;
+        if cost.capacity == 0 || len == 0 {
+            return Vec::new();
+        }
+        let at_byte = mix(u64::from(self.edition.file)) % (cost.capacity / 2) / BLOCK as u64 * BLOCK as u64;
+        vec![Run { offset: 0, len, at_byte }]
+    }
+
+    fn fetch(&self, fetch: Fetch) {
+        self.storage.fetch(self, fetch);
+    }
+
+    fn call_off(&self, fetch: FetchId) {
+        self.storage.call_off(self.device, fetch);
+    }
+
+    fn unread(&self, range: Range<u64>) {
+        assert!(range.start < range.end && range.start < self.identity.version.size, "nothing of it was fetched");
+    }
+}
