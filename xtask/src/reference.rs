@@ -1,5 +1,6 @@
 //! `docs/cli.md`, `docs/metrics.md` and `docs/traces.md`, which the command itself writes from the
-//! definitions of its options, metrics and formats; a test of `forebay-cli` says when they are out of date.
+//! definitions of its options, metrics and formats; a test of `forebay-cli` says when they are out
+//! of date.
 
 use std::process::Stdio;
 

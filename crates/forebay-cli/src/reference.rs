@@ -1,5 +1,6 @@
 //! `docs/cli.md`, written from the definitions of the options, `docs/metrics.md` from the table of
-//! metrics, and `docs/traces.md` from that of formats. A test compares them with the files; `cargo xtask docs` writes them anew.
+//! metrics, and `docs/traces.md` from that of formats. A test compares them with the files; `cargo
+//! xtask docs` writes them anew.
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};

@@ -23,7 +23,8 @@
 //! table of mounts), `device` (`/dev/fuse`, with and without root), `handed` (a descriptor of it
 //! from the parent process), `filesystem` (the requests), `folders` (those for listings), `waiting`
 //! (requests that wait, and readers that give up), `signals` (why they do), `attributes`
-//! (translation), `permission` (access(2)), `handles`; `disk` shows a modelled disk as one file instead of a tree.
+//! (translation), `permission` (access(2)), `handles`; `disk` shows a modelled disk as one file
+//! instead of a tree.
 
 mod attributes;
 mod device;

@@ -11,7 +11,8 @@ use forebay_fuzz::minimise::minimise;
 use forebay_fuzz::worker::{self, Journal, Work};
 use forebay_fuzz::{Target, corpus, targets};
 
-/// The memory that a worker may have allocated at any time, in bytes. No target needs a tenth of it.
+/// The memory that a worker may have allocated at any time, in bytes. No target needs a tenth of
+/// it.
 const MEMORY: usize = 256 << 20;
 
 /// How many processes making an input small may take.

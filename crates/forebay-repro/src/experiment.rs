@@ -49,7 +49,8 @@ impl Experiment {
         self.parameters.clone().try_into().map_err(|source: toml::de::Error| self.wrong(source.message()))
     }
 
-    /// The thing that the claim is about: a paper's system, or Forebay where the claim is of our own.
+    /// The thing that the claim is about: a paper's system, or Forebay where the claim is of our
+    /// own.
     pub fn kind(&self) -> Kind {
         let own = ["auto-", "past-", "today-"].iter().any(|of_ours| self.id.starts_with(of_ours));
         if own { Kind::Ours } else { Kind::System }
@@ -155,8 +156,8 @@ impl Measure {
 }
 
 impl Finding {
-    /// Of these measures. The verdict is that on the paper's system; of a claim without one, that on
-    /// ours; and only if there is neither, that on the opponents.
+    /// Of these measures. The verdict is that on the paper's system; of a claim without one, that
+    /// on ours; and only if there is neither, that on the opponents.
     pub(crate) fn new(ours: String, measures: Vec<Measure>, charts: Vec<Chart>) -> Finding {
         let mut finding = Finding { ours, verdict: Verdict::Fails, measures, charts, maps: Vec::new() };
         finding.verdict = finding.of(finding.kind()).unwrap_or(Verdict::Fails);

@@ -12,8 +12,8 @@ use crate::refusal::Refusal;
 /// The bytes that prolong the wait for more of them.
 const ENOUGH: usize = 4 << 10;
 
-/// A body that must come: a client that sends little for too long is given up. Otherwise a few bytes
-/// now and then would keep a connection's place for ever.
+/// A body that must come: a client that sends little for too long is given up. Otherwise a few
+/// bytes now and then would keep a connection's place for ever.
 pub(crate) struct Arriving {
     body: Incoming,
     patience: Duration,
@@ -23,8 +23,8 @@ pub(crate) struct Arriving {
 }
 
 impl Arriving {
-    /// The body of a request whose head has come. `patience` is how long 4 KiB may take, or the rest
-    /// if that is less.
+    /// The body of a request whose head has come. `patience` is how long 4 KiB may take, or the
+    /// rest if that is less.
     pub(crate) fn new(body: Incoming, patience: Duration) -> Arriving {
         Arriving { body, patience, until: Instant::now() + patience, came: 0 }
     }

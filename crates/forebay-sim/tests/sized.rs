@@ -128,8 +128,8 @@ proptest! {
         prop_assert_eq!(found.misses, landlord(&requests, capacity));
     }
 
-    /// Whatever the policy: the cache never holds more than its capacity, or it would miss less than
-    /// one that holds everything.
+    /// Whatever the policy: the cache never holds more than its capacity, or it would miss less
+    /// than one that holds everything.
     #[test]
     fn every_policy_misses_each_object_once_and_not_more_than_asked(
         files in prop::collection::vec(0u64..30, 1..300),

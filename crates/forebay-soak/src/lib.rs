@@ -9,8 +9,8 @@
 //! ```
 //!
 //! After every event the engine is audited ([`forebay_live::engine::Engine::audit`]), and once
-//! everybody has gone away nothing may be left. A run depends on nothing but its scenario. A failure
-//! is made smaller ([`shrink`]) and names the command that repeats it.
+//! everybody has gone away nothing may be left. A run depends on nothing but its scenario. A
+//! failure is made smaller ([`shrink`]) and names the command that repeats it.
 
 mod agenda;
 mod bounds;

@@ -1,5 +1,5 @@
-//! Storage that is late, fails, hangs and comes back, brings less than it was asked for, answers out
-//! of order, and whose files change. It also says when it is asked for what nobody may ask.
+//! Storage that is late, fails, hangs and comes back, brings less than it was asked for, answers
+//! out of order, and whose files change. It also says when it is asked for what nobody may ask.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::AddAssign;
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Once};
@@ -142,9 +142,11 @@ fn watch(scenario: Scenario, tally: &Arc<Tally>, ended: &Sender<Result<(), Strin
     let said = SAID.take().and_then(|said| said.words);
     // The watcher may have lost patience.
     let _ = ended.send(outcome.map_err(|_| said.unwrap_or_else(|| "a panic without words".into())));
-    while failed {
+    if failed {
         // The engine's queue of this thread may hold what would panic again if it were dropped.
-        std::thread::park();
+        loop {
+            std::thread::park();
+        }
     }
 }
 
@@ -162,6 +164,12 @@ thread_local! {
     static SAID: RefCell<Option<Said>> = const { RefCell::new(None) };
 }
 
+/// The text of a panic, if it has one.
+fn words_of<'a>(panic: &'a PanicHookInfo<'_>) -> Option<&'a str> {
+    let payload = panic.payload();
+    payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+}
+
 /// From now on the panics of lives are kept instead of printed.
 fn catch_words() {
     static ONCE: Once = Once::new();
@@ -173,7 +181,7 @@ fn catch_words() {
                 Some(Said { words: words @ None, .. }) => {
                     let place =
                         panic.location().map_or_else(String::new, |at| format!(" ({}:{})", at.file(), at.line()));
-                    let payload = panic.payload_as_str().unwrap_or("a panic without words").replace('\n', " ");
+                    let payload = words_of(panic).unwrap_or("a panic without words").replace('\n', " ");
                     *words = Some(payload + &place);
                 }
                 other => {

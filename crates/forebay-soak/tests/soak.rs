@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use forebay_soak::{Bounds, live, shrink};
 
-/// Seeds that failed once: a lease whose file was forgotten; an open that left what a list asked for
-/// undone; lists that waited for idle readers; a list that asked for what fails for ever.
+/// Seeds that failed once: a lease whose file was forgotten; an open that left what a list asked
+/// for undone; lists that waited for idle readers; a list that asked for what fails for ever.
 const ONCE_FAILED: [u64; 6] = [
     1_795_824_061_005_057_415,
     1_795_824_069_075_109_025,

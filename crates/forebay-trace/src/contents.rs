@@ -9,7 +9,8 @@ use crate::input::Input;
 /// More than this is not held in memory: a few kilobytes of compressed zeros would ask for it.
 const MOST: usize = 2 << 30;
 
-/// The contents of a file; plain, gzip, bzip2, xz, zstd or a zip of one file, recognized by its first bytes.
+/// The contents of a file; plain, gzip, bzip2, xz, zstd or a zip of one file, recognized by its
+/// first bytes.
 pub fn contents(path: &Path) -> io::Result<Vec<u8>> {
     let mut input = Input::open(path)?;
     let mut bytes = Vec::new();

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use crate::Preset;
 
-/// A format of traces. Compression (gzip, bzip2, xz, zstd, zip) is recognized by content and is not part of it.
+/// A format of traces. Compression (gzip, bzip2, xz, zstd, zip) is recognized by content and is not
+/// part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Format {
     /// A block number a line; a line with `*` is skipped.

@@ -3,8 +3,8 @@
 //!
 //! A [`Source`] gives [`Request`]s in batches, so that a trace of any length can be replayed in
 //! little memory. [`open`] makes a source of a file: name and content tell the format, content the
-//! compression (gzip, bzip2, xz, zstd, zip). A [`Writer`] makes a file of a source, [`generate`] makes
-//! synthetic ones, and [`Keys`] numbers the blocks of requests.
+//! compression (gzip, bzip2, xz, zstd, zip). A [`Writer`] makes a file of a source, [`generate`]
+//! makes synthetic ones, and [`Keys`] numbers the blocks of requests.
 //!
 //! Promises of every reader. A request has at least one byte and ends within 64 bits; empty ones
 //! are left out. Times begin with zero at the first request and never go back (an earlier one is

@@ -123,8 +123,9 @@ pub struct Options {
     /// For CSV and its presets: the columns, if the header does not name them. Without a format
     /// they say that it is CSV.
     pub columns: Columns,
-    /// For `blkparse`, which it says without a format: the action that is the request. `Q`, queued, is the default: the programs'
-    /// requests. `D`, issued to the driver, is the device's view after merging; `C` is completed.
+    /// For `blkparse`, which it says without a format: the action that is the request. `Q`, queued,
+    /// is the default: the programs' requests. `D`, issued to the driver, is the device's view
+    /// after merging; `C` is completed.
     pub action: Option<char>,
 }
 

@@ -111,8 +111,8 @@ fn the_good_contents_are_good() {
             _ => 200,
         };
         assert_eq!(read(content.clone(), &of(*format)), expected, "{format}");
-        // None of them needs its name, save the bare ids, which nothing distinguishes; public formats
-        // have a test of their own.
+        // None of them needs its name, save the bare ids, which nothing distinguishes; public
+        // formats have a test of their own.
         if !fixture && !matches!(format, Format::U32Le | Format::U32Be | Format::U64Le | Format::U64Be) {
             assert_eq!(read(content.clone(), &Options::default()), expected, "{format}");
         }

@@ -36,8 +36,8 @@ struct Listed {
     paper: String,
 }
 
-/// Checks the claims and shows the results; a failure if a claim fails about the paper's system, or a
-/// claim of our own.
+/// Checks the claims and shows the results; a failure if a claim fails about the paper's system, or
+/// a claim of our own.
 pub(crate) fn run(options: &Repro) -> Result<(), Failure> {
     let experiments = experiments(options)?;
     if options.list {

@@ -1,4 +1,5 @@
-//! `forebay serve` under clients that mean no good: its memory stays bounded, and others are served.
+//! `forebay serve` under clients that mean no good: its memory stays bounded, and others are
+//! served.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

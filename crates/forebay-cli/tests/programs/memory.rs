@@ -22,7 +22,8 @@ const MIB: u64 = 1 << 20;
 const BUDGET: u64 = 64 * MIB;
 const SLACK: u64 = 16 * MIB;
 
-/// The usual loads: how many threads read the files in turn, each its share, and the bytes of a read.
+/// The usual loads: how many threads read the files in turn, each its share, and the bytes of a
+/// read.
 const LOADS: [(usize, usize); 2] = [(64, 64 << 10), (200, 1 << 20)];
 
 /// The files are sparse, but for a mark at each multiple of this, which contains the file's number

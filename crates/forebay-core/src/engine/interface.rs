@@ -37,8 +37,8 @@ pub trait Core: Send {
     /// Holds the frame of a [`hit`](Self::hit), at the same moment, until [`unpin`](Self::unpin).
     /// `false` if too many hold it already.
     fn pin(&mut self, frame: FrameId) -> bool;
-    /// Ends a [`pin`](Self::pin). `true` if reads or told lists wait for frames, or a forgotten file
-    /// for this one: send a `Tick`.
+    /// Ends a [`pin`](Self::pin). `true` if reads or told lists wait for frames, or a forgotten
+    /// file for this one: send a `Tick`.
     fn unpin(&mut self, frame: FrameId) -> bool;
     /// The frame that holds a block or is being filled with it.
     fn frame(&self, key: BlockKey) -> Option<FrameId>;

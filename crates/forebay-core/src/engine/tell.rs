@@ -201,7 +201,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// Fetches what lists name, as far as channels and room go. Readers that wait for frames come
     /// first.
     pub(super) fn fetch_told(&mut self, out: &mut Actions) {
-        // Reads that wait for frames come first, and the event that ends their wait comes here again.
+        // Reads that wait for frames come first, and the event that ends their wait comes here
+        // again.
         self.told.falls_short(false);
         if !self.told.is_any() || self.requests.are_queued() {
             return;

@@ -428,8 +428,8 @@ impl Told {
         self.others.credit >= self.others.price || now.since(self.others.since) > IDLE
     }
 
-    /// When lists that wait for frames may take those of others, since these are idle by then, unless
-    /// they have made references meanwhile. `None` if no list waits for that at `now`.
+    /// When lists that wait for frames may take those of others, since these are idle by then,
+    /// unless they have made references meanwhile. `None` if no list waits for that at `now`.
     pub(super) fn deadline(&self, now: Instant) -> Option<Instant> {
         let idle = self.others.since.plus(IDLE + 1);
         (self.short && now < idle).then_some(idle)

@@ -59,8 +59,8 @@ fn secret(bytes: &[u8]) -> Outcome {
     Outcome::of_result(Token::parse(&String::from_utf8_lossy(bytes), "fuzzed").map(|_| 1))
 }
 
-/// Numbers of 64 bits: the unit, then the length of each member; the set is as long as they say, and
-/// its chunks are in order.
+/// Numbers of 64 bits: the unit, then the length of each member; the set is as long as they say,
+/// and its chunks are in order.
 fn stripes(bytes: &[u8]) -> Outcome {
     let numbers = bytes.chunks_exact(8).map(|chunk| u64::from_le_bytes(chunk.try_into().expect("eight bytes")));
     let numbers: Vec<u64> = numbers.take(40).collect();

@@ -31,7 +31,8 @@ pub(super) const TARGETS: &[Target] = formats! {
     "fio" Fio, "parquet" Parquet,
 };
 
-/// A trace is read to its end or its first error, and no request may come of it that makes no sense.
+/// A trace is read to its end or its first error, and no request may come of it that makes no
+/// sense.
 fn read(options: &Options, bytes: &[u8]) -> Outcome {
     let name = Path::new("fuzzed");
     let mut source = match open_bytes(name, bytes.to_vec(), options) {

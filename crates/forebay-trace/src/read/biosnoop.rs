@@ -5,8 +5,8 @@
 //!   0.000004    supervise      1950    xvda1     W 13092560   4096      0.74
 //! ```
 //!
-//! A command may have blanks in its name, so fields are counted from the end of the line; the header
-//! says how many there are. Without a header there is one time. The process is the handler.
+//! A command may have blanks in its name, so fields are counted from the end of the line; the
+//! header says how many there are. Without a header there is one time. The process is the handler.
 
 use crate::read::clock::Clock;
 use crate::read::left_out::LeftOut;

@@ -6,9 +6,9 @@
 //!       200 - 2662992 3462992 70 10 "-" "S3Console/0.4" - …
 //! ```
 //!
-//! REST.GET.OBJECT with the status 200 or 206 reads as many bytes as were sent; REST.PUT.OBJECT with
-//! 200 writes as many as the object has. Others are left out. The client is the handler, and an
-//! object is a key of a bucket.
+//! REST.GET.OBJECT with the status 200 or 206 reads as many bytes as were sent; REST.PUT.OBJECT
+//! with 200 writes as many as the object has. Others are left out. The client is the handler, and
+//! an object is a key of a bucket.
 
 use crate::read::access_log::LogFields;
 use crate::read::calendar::log_time;

@@ -1,8 +1,8 @@
 //! Caches that count bytes: an object takes as much room as it has bytes.
 //!
-//! An object that misses is taken in, if it is admitted and no larger than the cache, once the policy
-//! has given up others for its room. As in libCacheSim, an object has the size of the request that
-//! brought it until it is given up, and every request counts with its own size.
+//! An object that misses is taken in, if it is admitted and no larger than the cache, once the
+//! policy has given up others for its room. As in libCacheSim, an object has the size of the
+//! request that brought it until it is given up, and every request counts with its own size.
 
 mod queue;
 mod ranked;
@@ -29,8 +29,8 @@ pub enum SizedPolicy {
     Clock,
     /// As Clock, but those that stay keep their places (Zhang et al., NSDI 2024).
     Sieve,
-    /// The one with the least cost for its bytes goes, all costs being one (Young, Algorithmica 2002;
-    /// Cao and Irani, USITS 1997).
+    /// The one with the least cost for its bytes goes, all costs being one (Young, Algorithmica
+    /// 2002; Cao and Irani, USITS 1997).
     Landlord,
     /// The same with the number of uses as cost (Cherkasova, HPL-98-69).
     Gdsf,

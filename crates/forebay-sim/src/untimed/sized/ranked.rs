@@ -1,8 +1,8 @@
 //! Policies that keep objects by their worth: what each costs to fetch again, for its bytes.
 //!
-//! Landlord charges all objects rent, for each byte the same, until one has no credit left and goes.
-//! Instead of that the level rises: an object goes when the level has reached its rank, which is the
-//! level at its last use plus its worth (Cao and Irani's inflation).
+//! Landlord charges all objects rent, for each byte the same, until one has no credit left and
+//! goes. Instead of that the level rises: an object goes when the level has reached its rank, which
+//! is the level at its last use plus its worth (Cao and Irani's inflation).
 
 use std::collections::BTreeSet;
 

@@ -24,8 +24,8 @@ pub(super) fn particular(format: Format, lines: &[u8]) -> bool {
     }
 }
 
-/// Whether lines look like those of a preset without a header: so many fields, and times that do not
-/// go back.
+/// Whether lines look like those of a preset without a header: so many fields, and times that do
+/// not go back.
 pub(super) fn preset(preset: Preset, lines: &[u8]) -> bool {
     let Told::Lines(least, most) = preset.told() else { return false };
     let columns = preset.columns();
