@@ -100,7 +100,7 @@ fn a_browser_shows_what_a_mount_does() {
     let mut viewer = Viewer { browser: Browser::start(&chromium).expect("it starts"), axe };
     let folder = files(80, 2 << 20);
     let disk = tempfile::tempdir().expect("a folder");
-    let disk = [text(disk.path()), "--disk-size", "64MiB", "--disk-free", "0"];
+    let disk = [text(disk.path()), "--disk-size", "128MiB", "--disk-free", "0"];
     let mount =
         mounted(&mut viewer.browser, &[&[text(folder.path()), "--pace", "ibm-10k", "--disk"], &disk[..]].concat());
     assert_eq!(

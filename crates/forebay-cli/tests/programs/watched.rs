@@ -82,7 +82,7 @@ fn prometheus_scrapes_and_every_panel_has_data() {
     fs::write(&token, SECRET).expect("written");
     let named = |name: &str| format!("{name}={}", text(&folder.path().join(name)));
     let disk = folder.path().join("tier");
-    let disk = ["--disk", text(&disk), "--disk-size", "64MiB", "--disk-free", "0"];
+    let disk = ["--disk", text(&disk), "--disk-size", "128MiB", "--disk-free", "0"];
     let sources = [&*named("hot"), &named("cold"), "--memory", "32MiB", "--control", "127.0.0.1:0"];
     let mount = Mount::start(&[&sources[..], &disk].concat());
     let server = free().expect("a port");

@@ -20,6 +20,7 @@ macro_rules! formats {
                 about: "a trace of the format that it looks like, by gzip, xz or zstd or as it is",
                 run: |bytes| read(&Options::default(), bytes),
             },
+            Target { name: "trace-named", about: "the name of a format, a line; then a trace", run: named },
             Target { name: "trace-columns", about: "the columns of a table, a line; then the table", run: columns },
         ]
     };
@@ -58,6 +59,17 @@ fn read(options: &Options, bytes: &[u8]) -> Outcome {
             last = request.at.0;
         }
     }
+}
+
+/// Presets and logs have no targets of their own, since most share one reader.
+fn named(bytes: &[u8]) -> Outcome {
+    let end = bytes.iter().position(|&byte| byte == b'\n').unwrap_or(bytes.len());
+    let format = match String::from_utf8_lossy(&bytes[..end]).parse::<Format>() {
+        Ok(format) => format,
+        Err(error) => return Outcome::of_result(Err(error)),
+    };
+    let options = Options { format: Some(format), ..Options::default() };
+    read(&options, bytes.get(end + 1..).unwrap_or_default())
 }
 
 fn columns(bytes: &[u8]) -> Outcome {

@@ -39,8 +39,8 @@ fn said(scale: u64) -> Said {
         "frames_free": 250, "active_streams": 64, "epochs": 3, "devices": [
             device("hot", "Cool"), device("cold\u{1b}[31m", "Warming"), device("https://a.long.name/of/a/server", "Warm")
         ], "streams": [], "tiers": [{
-            "folder": "/var/cache/forebay", "hit_bytes": 3 << 30, "miss_bytes": 1 << 30, "written_bytes": 2 << 30,
-            "disk_bytes": 5 << 30, "size_bytes": 100u64 << 30, "no_writes": "the disk is full"
+            "folder": "/var/cache/forebay", "hit_bytes": 3u64 << 30, "miss_bytes": 1u64 << 30, "written_bytes": 2u64 << 30,
+            "disk_bytes": 5u64 << 30, "size_bytes": 100u64 << 30, "no_writes": "the disk is full"
         }]
     });
     let stream = |number: u64| {
