@@ -83,7 +83,7 @@ fn prometheus_scrapes_and_every_panel_has_data() {
     let named = |name: &str| format!("{name}={}", text(&folder.path().join(name)));
     let disk = folder.path().join("tier");
     let disk = ["--disk", text(&disk), "--disk-size", "128MiB", "--disk-free", "0"];
-    let sources = [&*named("hot"), &named("cold"), "--memory", "32MiB", "--control", "127.0.0.1:0"];
+    let sources = [&*named("hot"), &named("cold"), "--memory", "48MiB", "--control", "127.0.0.1:0"];
     let mount = Mount::start(&[&sources[..], &disk].concat());
     let server = free().expect("a port");
     let mut serve = forebay(&["serve", text(&folder.path().join("hot")), "--listen", &server, "--memory", "32MiB"]);
