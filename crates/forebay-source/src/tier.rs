@@ -50,8 +50,8 @@ pub struct TierFigures {
 }
 
 impl TierFigures {
-    /// What it does, in a word or two: *off*, *reads only* after a write that failed, *opening*
-    /// while segments from before are looked at, else *on*.
+    /// The state of the tier in a word or two: *off*, *reads only* after a write that failed,
+    /// *opening* while segments from before are looked at, else *on*.
     pub fn state(&self) -> &'static str {
         match (&self.no_reads, &self.no_writes) {
             (Some(_), _) => "off",

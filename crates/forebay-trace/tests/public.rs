@@ -190,7 +190,7 @@ fn two_readings_that_fit_are_asked_about() {
     // DiskSim's in whole milliseconds, or webcachesim's with two features.
     let text = error("x", b"1 0 657 3 1\n2 0 357 4 0\n", &Options::default());
     assert!(text.contains("--format webcachesim or --format disksim"), "{text}");
-    // What one of them cannot be is the other.
+    // A line that cannot be one of the two is the other.
     let found = |content: &[u8]| read(content.to_vec(), &Options::default()).reading.format.unwrap().name();
     assert_eq!(found(b"0 6 657 3\n1 3 357 3\n"), "webcachesim");
     assert_eq!(found(b"9 6 0 3\n1 3 0 4\n"), "lis");

@@ -10,7 +10,7 @@ use super::Objects;
 /// No object.
 const NONE: u32 = u32::MAX;
 
-/// What a use does, and which object goes.
+/// The rule of a queue: the effect of a use, and the object that goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Order {
     /// A use moves to the head; the tail goes.

@@ -2,7 +2,7 @@
 
 use crate::Columns;
 
-/// What an operation does to the bytes.
+/// The effect of an operation on the bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Meaning {
     Reads,

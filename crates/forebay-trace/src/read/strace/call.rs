@@ -50,7 +50,7 @@ impl<'a> Call<'a> {
         if name.is_empty() || !name.iter().all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             return None;
         }
-        // What is read may have any text in it, the result comes last.
+        // The bytes that were read may hold any text; the result comes last.
         let equals = memchr::memmem::rfind(text, b" = ").filter(|&at| at > open)?;
         let arguments = text[open + 1..equals].trim_ascii_end().strip_suffix(b")")?;
         let result = Fields::of(&text[equals + 3..]).next()?;
