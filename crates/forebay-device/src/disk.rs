@@ -270,9 +270,10 @@ impl Disk {
     fn seek_by_bytes(&self) -> Vec<(u64, u64)> {
         const STARTS: u64 = 64;
         let capacity = self.capacity();
+        let least = 1e6 * self.overheads.least_read_seek_ms;
         let mean = |distance: u64| {
             let starts = (0..STARTS).map(|i| (capacity - 1 - distance) / STARTS * i);
-            starts.map(|start| self.seek_time(start, start + distance)).sum::<f64>() / STARTS as f64
+            starts.map(|start| self.seek_time(start, start + distance).max(least)).sum::<f64>() / STARTS as f64
         };
         // Finer where the curve bends: eight points below 1 %, then every 2 %.
         let shares = (0..8).map(|i| 0.01 * 0.25_f64.powi(8 - i)).chain((0..50).map(|i| 0.01 + 0.0198 * f64::from(i)));

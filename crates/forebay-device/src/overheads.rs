@@ -28,6 +28,9 @@ pub struct Overheads {
     pub write_disconnect_ms: f64,
     /// To take the bus again: the first time in a request, and later.
     pub reselect_ms: (f64, f64),
+    /// The least time that the arm takes to a read that does not continue a sweep, even to one on
+    /// the track under the head.
+    pub least_read_seek_ms: f64,
     /// The least time that the arm takes to a write that does not continue the one before.
     pub least_write_seek_ms: f64,
     /// For a write after a write elsewhere, if the disk lets go of the bus before it takes the
@@ -75,6 +78,7 @@ impl Overheads {
             self.reselect_ms.1,
             self.data_ms,
             self.write_disconnect_ms,
+            self.least_read_seek_ms,
             self.least_write_seek_ms,
             early.command_ms,
             early.disconnect_ms,

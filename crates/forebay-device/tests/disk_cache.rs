@@ -4,6 +4,7 @@
 use forebay_core::Instant;
 use forebay_device::curve::Point;
 use forebay_device::disk::{Description, Disk};
+use forebay_device::overheads::Overheads;
 use forebay_device::seek_curve::SeekCurve;
 use forebay_device::zones::Zones;
 use forebay_device::{Cache, Model, ReadAhead, Request, Rotation};
@@ -13,8 +14,8 @@ const SECTOR: u64 = 512;
 /// 6000 rpm, so 10 ms a revolution; two surfaces of 100 sectors a track, so 0.1 ms a sector;
 /// switches of 1 and 2 ms, seeks of 3 ms, 0.5 ms a command, 0.01 ms a sector over the bus. Its head
 /// stands on the first track.
-fn disk(cache: Cache) -> Disk {
-    let description = Description {
+fn description(cache: Cache) -> Description {
+    Description {
         rpm: 6000.0,
         heads: 2,
         overhead_ms: 0.5,
@@ -30,8 +31,11 @@ fn disk(cache: Cache) -> Disk {
         cache,
         zones: Zones { cylinders: vec![10], sectors: vec![100] },
         layout: None,
-    };
-    Disk::new(&description).expect("a small disk")
+    }
+}
+
+fn disk(cache: Cache) -> Disk {
+    Disk::new(&description(cache)).expect("a small disk")
 }
 
 /// Milliseconds that sectors `first..end` take, asked for at `at` milliseconds.
@@ -131,6 +135,46 @@ fn a_sequential_reader_is_a_track_behind() {
     };
     is(run(296), HIT);
     assert!(run(300) > HIT + 1e-6);
+}
+
+/// Without a bound of its own it reads to the end of that track, and the segment of 20 sectors keeps
+/// the last ones: what follows the request is read, and gone.
+#[test]
+fn a_small_segment_slides_over_the_track() {
+    let cache = Cache { read_ahead: ReadAhead::NextTrack, read_ahead_on_hit: false, ..Cache::new(1, 10.0) };
+    let after = |cache, first| {
+        let mut disk = disk(cache);
+        read(&mut disk, 0.0, 20, 24);
+        read(&mut disk, 100.0, first, first + 4)
+    };
+    is(after(cache, 96), HIT);
+    is(after(cache, 80), HIT);
+    assert!(after(cache, 79) > HIT + 1e-6 && after(cache, 24) > HIT + 1e-6);
+    is(after(Cache { most_read_ahead_kib: Some(10.0), ..cache }, 24), HIT);
+}
+
+/// A read of the track under the head takes the least time that a description gives: from 0.5 ms,
+/// when the head is above sector 5, to 2 ms, above sector 20. So sector 19 comes a revolution
+/// later. A read that continues a sweep takes none, nor does a seek that is longer.
+#[test]
+fn a_read_takes_the_arm_a_least_time() {
+    let cache = Cache::new(1, 64.0);
+    let slow = || {
+        let overheads = Some(Overheads { least_read_seek_ms: 1.5, ..Overheads::default() });
+        Disk::new(&Description { overheads, ..description(cache) }).expect("a small disk")
+    };
+    is(read(&mut disk(cache), 0.0, 19, 23), 2.3 + 0.01);
+    is(read(&mut slow(), 0.0, 20, 24), 2.4 + 0.01);
+    is(read(&mut slow(), 0.0, 19, 23), 12.3 + 0.01);
+    let sequential = |mut disk: Disk| {
+        read(&mut disk, 0.0, 20, 24);
+        read(&mut disk, 2.41, 29, 33)
+    };
+    is(sequential(slow()), sequential(disk(cache)));
+    is(read(&mut slow(), 0.0, 1030, 1034), read(&mut disk(cache), 0.0, 1030, 1034));
+    // The policies' cost has it: no read elsewhere is nearer than 1.5 ms, beside the command.
+    let seek = slow().cost().seek;
+    assert!(seek[0] == (0, 500_000) && seek[1..].iter().all(|point| point.1 >= 2_000_000), "{seek:?}");
 }
 
 /// 128 sectors must be read on after sector 23, at 2.4 ms: to the track's end at 10 ms, then, after

@@ -51,6 +51,10 @@ impl Description {
         aged.head_switch_ms *= slower;
         aged.cylinder_switch_ms = self.cylinder_switch_ms.map(|ms| ms * slower);
         aged.write_settle_ms *= slower;
+        if let Some(overheads) = &mut aged.overheads {
+            overheads.least_read_seek_ms *= slower;
+            overheads.least_write_seek_ms *= slower;
+        }
         aged.bus_mb_s *= BANDWIDTH_A_YEAR.powf(-years);
         aged.layout = None;
         let zones = self.plain_zones();
@@ -65,8 +69,8 @@ impl Description {
     }
 
     /// The same disk as simple models have it. It keeps seek curve, speed, surfaces and zones; of
-    /// controller and bus one command's time and one rate; of the cache its size and whether it
-    /// keeps writes. Media and bus do not overlap, and a switch to another track takes as long as
+    /// controller and bus one command's time and one rate; of the cache its size, how far it reads
+    /// on, and whether it keeps writes. Media and bus do not overlap, and a switch to another track takes as long as
     /// the shortest seek. No skews, spares or bad sectors, no times that depend on the request
     /// before.
     #[must_use]
@@ -88,7 +92,12 @@ impl Description {
             sequential_cylinder: false,
             seek: self.seek.clone(),
             overheads: None,
-            cache: Cache { write_back: self.cache.write_back, watermark: 1.0, ..cache },
+            cache: Cache {
+                write_back: self.cache.write_back,
+                read_ahead: self.cache.read_ahead,
+                watermark: 1.0,
+                ..cache
+            },
             zones,
             layout: None,
         }

@@ -105,7 +105,8 @@ impl Disk {
     fn land(&mut self, now: f64, sector: u64) -> Landing {
         let ready = (now + self.overheads.read_miss_ms.nanos(self.was_write)).max(self.busy);
         let from = self.head();
-        self.arm.land(&from, ready, sector, false, Bound::default())
+        let least = 1e6 * self.overheads.least_read_seek_ms;
+        self.arm.land(&from, ready, sector, false, Bound { least, ..Bound::default() })
     }
 
     /// The head reads `from..end`, beginning at `begin`, and goes on to `limit` at least; returns
@@ -127,7 +128,12 @@ impl Disk {
             return end;
         }
         let map = &self.arm.map;
-        let most = self.cache.most_read_ahead_kib.map_or(self.segments.size, sectors);
+        let most = match (self.cache.most_read_ahead_kib, self.cache.read_ahead) {
+            (Some(kib), _) => sectors(kib),
+            // The segment slides over the track.
+            (None, ReadAhead::NextTrack) => u64::MAX,
+            (None, _) => self.segments.size,
+        };
         let limit = match self.cache.read_ahead {
             ReadAhead::None => end,
             ReadAhead::Segment => u64::MAX,

@@ -88,11 +88,12 @@ fn disk(specs: &Section, mechanics: Mechanics, bus_ms: Option<f64>) -> Result<Di
         None if own > 0.0 => own,
         None => USUAL_BUS_MS,
     };
+    let least_read_seek_ms = mechanics.least_read_seek_ms();
     Ok(Disk {
         overhead_ms: specs.number_or("Per-request overhead time", 0.0)? * scale,
         bus_mb_s: if sector_ms > 0.0 { (SECTOR as f64 / sector_ms / 1e3).min(INSTANT_BUS) } else { INSTANT_BUS },
         commands: specs.count_or("Max queue length", 1)?.max(1),
-        overheads: Some(overheads(specs, scale)?),
+        overheads: Some(Overheads { least_read_seek_ms, ..overheads(specs, scale)? }),
         cache: cache(specs)?,
         ..bare(mechanics)
     })
@@ -130,6 +131,7 @@ fn overheads(specs: &Section, scale: f64) -> Result<Overheads, ImportError> {
         },
         write_disconnect_ms: bus("Write disconnect overhead")?,
         reselect_ms: (bus("First reselect overhead")?, bus("Other reselect overhead")?),
+        least_read_seek_ms: 0.0,
         least_write_seek_ms: specs.number_or("Minimum seek delay", 0.0)?,
         early_disconnect,
     })
@@ -149,7 +151,11 @@ fn cache(specs: &Section) -> Result<Cache, ImportError> {
         4 => ReadAhead::NextTrack,
         other => return specs.wrong(specs.line("Buffer continuous read"), format!("no read-ahead {other} is known")),
     };
-    let most = kib("Maximum read-ahead (blks)")?;
+    // DiskSim bounds every kind of read-ahead but this one, which goes on to the track's end.
+    let most = match read_ahead {
+        ReadAhead::NextTrack => 0.0,
+        _ => kib("Maximum read-ahead (blks)")?,
+    };
     // −1: the host's data go at once. It is the one parameter that may be negative.
     let over = specs.block.get("Read-ahead over requested");
     let keeps_read = !matches!(over, Some(node) if node.value == super::syntax::Value::Number(-1.0));

@@ -107,9 +107,10 @@ fn what_the_files_say_is_taken() {
     assert_eq!(overheads.read_miss_ms, After { read: 0.0, write: 0.6 });
     assert_eq!(overheads.write_hit_ms, After { read: 0.8, write: 0.0 });
     assert_eq!((overheads.end_ms, overheads.least_write_seek_ms), ((0.1, 0.0), 0.25));
+    assert_eq!(overheads.least_read_seek_ms, 0.75, "half of the shortest seek");
     assert_eq!(overheads.early_disconnect.map(|early| early.command_ms), Some(1.2));
     let cache = disk.cache;
-    assert_eq!((cache.segments, cache.segment_kib, cache.most_read_ahead_kib), (3, 32.0, Some(16.0)));
+    assert_eq!((cache.segments, cache.segment_kib, cache.most_read_ahead_kib), (3, 32.0, None));
     assert_eq!((cache.read_ahead, cache.watermark), (ReadAhead::NextTrack, 0.5));
     assert!(cache.read_ahead_on_hit && cache.write_back && !cache.keeps_read && !cache.joins_sweep);
     assert_eq!(disk.seek.points, [[1.0, 1.5], [10.0, 3.5], [29.0, 6.0]].map(Point::from));
@@ -119,6 +120,33 @@ fn what_the_files_say_is_taken() {
     assert_eq!((first.front, first.spares, first.track_skew, first.offset), (20, 10, 17.0, 3.0));
     assert_eq!((first.slips.as_slice(), first.defects.as_slice()), ([30, 31].as_slice(), [(50, 1995)].as_slice()));
     assert_eq!((second.first_cylinder, second.offset, second.cylinders()), (11, 25.0, 19));
+}
+
+/// Every kind of read-ahead is bounded, but for that to the end of the next track.
+#[test]
+fn read_ahead_has_the_bound_that_disksim_has() {
+    for (kind, read_ahead, most) in [
+        (1, ReadAhead::Track, Some(16.0)),
+        (2, ReadAhead::Cylinder, Some(16.0)),
+        (3, ReadAhead::Segment, Some(16.0)),
+        (4, ReadAhead::NextTrack, None),
+    ] {
+        let specs = SPECS.replace("continuous read = 4", &format!("continuous read = {kind}"));
+        let cache = disk(&specs, MODEL).cache;
+        assert_eq!((cache.read_ahead, cache.most_read_ahead_kib), (read_ahead, most));
+    }
+}
+
+/// Half of a mean would be more than a short seek takes.
+#[test]
+fn a_constant_seek_says_nothing_of_the_shortest() {
+    let seeks = |words: &str| {
+        let model = MODEL.replace("Seek type = extracted, Full seek curve = small.seek,", words);
+        disk(SPECS, &model).overheads.expect("they are given").least_read_seek_ms
+    };
+    assert_eq!(seeks("Seek type = constant, Constant seek time = 4.0,"), 0.0);
+    let three = "Single cylinder seek time = 1.0, Average seek time = 4.0, Full strobe seek time = 8.0,";
+    assert_eq!(seeks(&format!("Seek type = curve, {three}")), 0.5);
 }
 
 /// Sector 0 lies behind the 20 of the zone's front, sector 10 behind the two bad ones, sector 28
