@@ -21,7 +21,7 @@ use crate::{DeviceQueue, Model, Queue, disk, object_store, ssd};
 const NESTED: u32 = 8;
 
 /// The files that are shipped.
-const SHIPPED: [&str; 10] = [
+const SHIPPED: [&str; 11] = [
     include_str!("../devices/barracuda.toml"),
     include_str!("../devices/cheetah-9lp.toml"),
     include_str!("../devices/hp-c3323a.toml"),
@@ -29,6 +29,7 @@ const SHIPPED: [&str; 10] = [
     include_str!("../devices/ibm-18es.toml"),
     include_str!("../devices/ibm-9lzx.toml"),
     include_str!("../devices/object-store.toml"),
+    include_str!("../devices/s3-standard.toml"),
     include_str!("../devices/sas-15k.toml"),
     include_str!("../devices/seagate-10k.toml"),
     include_str!("../devices/ssd.toml"),

@@ -51,7 +51,7 @@ pub mod zones;
 pub use array::{Array, array};
 pub use attached::Attached;
 pub use description::{Description, Error, ModelDescription, device, devices};
-pub use latency::FirstByte;
+pub use latency::{FirstByte, Retry};
 pub use network::Network;
 pub use ordered::Ordered;
 pub use profile::{Kind, Profile};

@@ -4,7 +4,7 @@
 use forebay_core::{DeviceCost, Instant};
 use serde::{Deserialize, Serialize};
 
-use crate::latency::{FirstByte, Latency};
+use crate::latency::{FirstByte, FirstByteTime};
 use crate::pipe::{Pipe, sharing};
 use crate::random::Random;
 use crate::{Model, Request, moment};
@@ -27,7 +27,7 @@ pub struct Description {
 /// The model of an object store.
 #[derive(Clone, Debug)]
 pub struct ObjectStore {
-    first_byte: Latency,
+    first_byte: FirstByteTime,
     /// Bytes a second.
     rate: f64,
     connections: u32,
@@ -45,10 +45,8 @@ impl ObjectStore {
         if !positive(d.rate_mb_s) || d.connections == 0 || !d.total_mb_s.is_none_or(positive) {
             return Err("`rate_mb_s`, `connections` and `total_mb_s` must be positive");
         }
-        let FirstByte { median_ms, p99_ms } = d.first_byte;
-        let first_byte = Latency::new(median_ms, p99_ms).ok_or("`first_byte` needs 0 ≤ `median_ms` ≤ `p99_ms`")?;
         Ok(ObjectStore {
-            first_byte,
+            first_byte: FirstByteTime::new(&d.first_byte)?,
             rate: d.rate_mb_s * 1e6,
             connections: d.connections,
             effective_channels: sharing(d.connections, d.rate_mb_s, d.total_mb_s),

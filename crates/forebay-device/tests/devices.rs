@@ -8,7 +8,7 @@ use proptest::prelude::*;
 fn shipped_devices_are_listed_and_can_be_built() {
     let names: Vec<String> = devices().into_iter().map(|d| d.name).collect();
     let disks = ["barracuda", "cheetah-9lp", "hp-c3323a", "ibm-10k", "ibm-18es", "ibm-9lzx"];
-    assert_eq!(names, [disks.as_slice(), &["object-store", "sas-15k", "seagate-10k", "ssd"]].concat());
+    assert_eq!(names, [disks.as_slice(), &["object-store", "s3-standard", "sas-15k", "seagate-10k", "ssd"]].concat());
     for name in names {
         let description = device(&name).unwrap();
         assert_eq!(description.name, name);
@@ -83,6 +83,33 @@ fn impossible_disks_are_refused() {
     }
 }
 
+#[test]
+fn impossible_first_bytes_are_refused() {
+    let of = |first_byte: &str| {
+        let text = "name = 'x'\nabout = ''\n[model.object-store]\nrate_mb_s = 50\nconnections = 10\n";
+        Description::parse(&format!("{text}first_byte = {{ {first_byte} }}\n"), "test")
+            .map_err(|error| error.to_string())
+    };
+    assert!(of("quantiles = [[0.5, 3.0]]").is_ok() && of("median_ms = 3, retry = { after_ms = 5 }").is_ok());
+    for (bad, said) in [
+        ("", "needs `median_ms`, or `quantiles`"),
+        ("p99_ms = 3", "needs `median_ms`, or `quantiles`"),
+        ("median_ms = 3, quantiles = [[0.5, 3.0]]", "needs `median_ms`, or `quantiles`"),
+        ("quantiles = []", "needs `median_ms`, or `quantiles`"),
+        ("quantiles = [[0.5, 3.0], [0.5, 4.0]]", "must ascend"),
+        ("quantiles = [[0.5, 3.0], [0.6, 2.0]]", "must ascend"),
+        ("quantiles = [[50, 3.0], [99, 4.0]]", "must ascend"),
+        ("quantiles = [[0.5, -3.0]]", "must ascend"),
+        ("quantiles = [[0.5, inf]]", "must ascend"),
+        ("median_ms = 3, retry = { after_ms = 0 }", "retry"),
+        ("median_ms = 3, retry = { after_ms = 5, times = 0 }", "retry"),
+        ("median_ms = 3, retry = { after_ms = 5, times = 17 }", "retry"),
+    ] {
+        let error = of(bad).expect_err(bad);
+        assert!(error.contains(said), "{bad}: {error}");
+    }
+}
+
 /// Numbers from the ordinary to the absurd.
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![0.0f64..10.0, 0.0f64..1e6, any::<f64>(), Just(0.0), Just(f64::MIN_POSITIVE), Just(f64::MAX)]
@@ -124,7 +151,12 @@ proptest! {
              median_ms = {:?}\np99_ms = {:?}\n",
             n[0], n[1], n[2],
         );
-        for model in [disk(heads), disk(heads % 8), flash, writes, slowed, store] {
+        let measured = format!(
+            "[model.object-store]\nrate_mb_s = {:?}\nconnections = {heads}\n[model.object-store.first_byte]\n\
+             quantiles = [[0.0, {:?}], [{:?}, {:?}]]\nretry = {{ after_ms = {:?}, times = {} }}\n",
+            n[0], n[1], n[2], n[3], n[4], heads % 20,
+        );
+        for model in [disk(heads), disk(heads % 8), flash, writes, slowed, store, measured] {
             let text = format!("name = \"x\"\nabout = \"\"\n{model}");
             let Ok(description) = Description::parse(&text, "any") else { continue };
             let mut model = description.build(1).unwrap();

@@ -2,7 +2,7 @@
 
 use forebay_core::{DeviceCost, Instant};
 use forebay_device::scheduler::SchedulerKind;
-use forebay_device::{Description, Queue, Request, device};
+use forebay_device::{Description, ModelDescription, Queue, Request, device};
 
 /// A drive without chance: 100 µs, 1 GB/s a read, 8 at once, 4 GB/s in all; writes 50 µs, 500 MB/s,
 /// 1 GB/s in all.
@@ -128,6 +128,95 @@ fn first_bytes_are_distributed_as_described() {
         assert_eq!(first_bytes(name, write, 3), first_bytes(name, write, 3));
         assert_ne!(first_bytes(name, write, 3), first_bytes(name, write, 4));
     }
+}
+
+/// Quantiles that are given are those that come out, up to one in 10,000. A share of `n` samples is
+/// off by √(q (1 − q) / n) at one standard deviation; five are allowed.
+#[test]
+fn measured_quantiles_are_those_of_the_model() {
+    let ModelDescription::ObjectStore(store) = device("s3-standard").unwrap().model else { panic!("a store") };
+    let mut model = device("s3-standard").unwrap().build(7).unwrap();
+    let n = 400_000;
+    let mut times: Vec<f64> = (0..n)
+        .map(|i| {
+            let at = Instant(i * 2_000_000_000);
+            model.serve(at, Request::read(0, 0)).since(at) as f64 / 1e6
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    for point in &store.first_byte.quantiles {
+        let below = times.partition_point(|&time| time <= point.value) as f64 / n as f64;
+        let error = 5.0 * (point.at * (1.0 - point.at) / n as f64).sqrt();
+        assert!((below - point.at).abs() <= error.max(1e-9), "{point:?}: {below} of {n} are below");
+    }
+    assert!(times[0] >= 7.0 && times[n as usize - 1] <= 1034.0);
+    // The mean is in no quantile. The 15 runs have 12 to 16 ms, 13.7 in their own mean.
+    let mean = times.iter().sum::<f64>() / n as f64;
+    assert!((mean / 13.7 - 1.0).abs() < 0.05, "{mean}");
+}
+
+/// The tail decides how long requests take that are waited for together: the slowest of 100 is later
+/// than p99 says in most cases.
+#[test]
+fn the_99th_percentile_is_met_by_those_that_read_in_parallel() {
+    let text = "name = 'many'\nabout = ''\n[model.object-store]\nrate_mb_s = 93\nconnections = 100\n";
+    let slowest = |first_byte: &str| {
+        let text = format!("{text}[model.object-store.first_byte]\n{first_byte}\n");
+        let description = Description::parse(&text, "test").unwrap();
+        let mut last: Vec<u64> = (0..501)
+            .map(|seed| {
+                let mut queue = description.queue(seed, &SchedulerKind::None).unwrap();
+                (0..100).for_each(|id| queue.submit(Instant(0), id, Request::read(0, 0)));
+                let ends =
+                    std::iter::from_fn(|| queue.next_completion().inspect(|&at| assert!(queue.complete(at).is_some())));
+                ends.last().unwrap().0 / 1_000_000
+            })
+            .collect();
+        last.sort_unstable();
+        last[250]
+    };
+    assert_eq!(slowest("median_ms = 10"), 10);
+    // The slowest of 100 is below what 0.5^(1/100) of all stay below in half of the cases. That share
+    // is 0.9931, and 75 + (0.9931 − 0.99) / 0.009 · 84 = 103.9 ms. The median of 501 runs is off by 4
+    // ms at one standard deviation.
+    let quantiles = "quantiles = [[0.0, 7], [0.5, 10], [0.9, 14], [0.99, 75], [0.999, 159], [1.0, 1034]]";
+    let measured = slowest(quantiles);
+    assert!((84..124).contains(&measured), "{measured} ms");
+    // Asked again after 20 ms, the slowest one has a second chance: 0.091 are later than that, and of
+    // those 0.076 (0.0069 of all) later than 20 + 30.4 ms.
+    let again = slowest(&format!("{quantiles}\nretry = {{ after_ms = 20 }}"));
+    assert!((45..56).contains(&again), "{again} ms");
+}
+
+/// A late answer is called off, and the next one takes a time of its own: the share that is late is
+/// squared, and comes `after_ms` later. The last answer is waited for.
+#[test]
+fn late_requests_are_asked_again() {
+    // Nine of ten take 10 ms, one takes 1000.
+    let steps = "quantiles = [[0.0, 10], [0.9, 10], [0.900001, 1000], [1.0, 1000]]";
+    let times = |retry: &str| {
+        let text = format!("{}first_byte = {{ {steps}{retry} }}", STORE.split("first_byte").next().unwrap());
+        let mut model = Description::parse(&text, "test").unwrap().build(5).unwrap();
+        let mut shares = std::collections::BTreeMap::new();
+        for i in 0..100_000u64 {
+            let at = Instant(i * 5_000_000_000);
+            let ms = model.serve(at, Request::read(0, 0)).since(at) / 1_000_000;
+            *shares.entry(ms).or_insert(0.0) += 1e-5;
+        }
+        shares
+    };
+    let check = |retry: &str, expected: &[(u64, f64)]| {
+        let got = times(retry);
+        for &(ms, share) in expected {
+            let error = 5.0 * (share * (1.0 - share) / 1e5).sqrt();
+            assert!((got.get(&ms).copied().unwrap_or(0.0) - share).abs() < error, "{retry}: {ms} ms, {got:?}");
+        }
+    };
+    check("", &[(10, 0.9), (1000, 0.1)]);
+    check(", retry = { after_ms = 50 }", &[(10, 0.9), (60, 0.09), (1050, 0.01)]);
+    // The second wait is twice as long.
+    check(", retry = { after_ms = 50, times = 2 }", &[(10, 0.9), (60, 0.09), (160, 0.009), (1150, 0.001)]);
+    assert_eq!(times(", retry = { after_ms = 50 }"), times(", retry = { after_ms = 50 }"));
 }
 
 /// A request that is slow to begin delays no other.

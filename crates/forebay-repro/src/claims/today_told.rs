@@ -118,7 +118,9 @@ impl Machine<'_> {
         let ModelDescription::ObjectStore(store) = &self.device.model else {
             return Err(experiment.wrong("the ceiling is that of an object store"));
         };
-        let median_ms = store.first_byte.median_ms;
+        let Some(median_ms) = store.first_byte.median_ms else {
+            return Err(experiment.wrong("the ceiling is that of a store with a `median_ms`"));
+        };
         let p99_ms = store.first_byte.p99_ms.unwrap_or(median_ms);
         let missed = missed(&loaded.requests, self.memory(loaded.distinct) * BLOCK, load.pool);
         let (count, bytes) = missed.values().fold((0, 0), |(count, bytes), it| (count + it.0, bytes + it.1));
