@@ -21,13 +21,14 @@ use crate::{DeviceQueue, Model, Queue, disk, object_store, ssd};
 const NESTED: u32 = 8;
 
 /// The files that are shipped.
-const SHIPPED: [&str; 11] = [
+const SHIPPED: [&str; 12] = [
     include_str!("../devices/barracuda.toml"),
     include_str!("../devices/cheetah-9lp.toml"),
     include_str!("../devices/hp-c3323a.toml"),
     include_str!("../devices/ibm-10k.toml"),
     include_str!("../devices/ibm-18es.toml"),
     include_str!("../devices/ibm-9lzx.toml"),
+    include_str!("../devices/micron-7600.toml"),
     include_str!("../devices/object-store.toml"),
     include_str!("../devices/s3-standard.toml"),
     include_str!("../devices/sas-15k.toml"),

@@ -21,6 +21,11 @@ impl Pipe {
         self.free = self.free.max(at) + len as f64 * self.byte;
         self.free
     }
+
+    /// Whether bytes that were booked before `at` are still passing.
+    pub(crate) fn busy(&self, at: f64) -> bool {
+        self.free > at
+    }
 }
 
 /// How many of `channels` get their full `rate` out of `total`.

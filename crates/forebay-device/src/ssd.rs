@@ -1,17 +1,23 @@
 //! A flash drive: a latency that varies, a rate for one request, several requests at once, a rate
 //! for all together; for writes other ones. Whole pages are read and written.
 //!
-//! Left out: which die a page is on (random requests never meet on one, but in the rate that all
-//! share), garbage collection other than as a rate of writes that lasts, and the buffer that makes
-//! a short burst of writes quicker than that.
+//! With `[model.ssd.flash]` the drive collects garbage ([`flash`]): the pages that it copies take of
+//! the rate that all writes share, and a read may have to wait for a die that is being written.
+//!
+//! Left out: which die a page is on (random requests meet only in the rate that all share, and reads
+//! with writes by chance), garbage collection without that table other than as a rate of writes that
+//! lasts, and the buffer that makes a short burst of writes quicker than that.
 
 use forebay_core::{DeviceCost, Instant};
 use serde::{Deserialize, Serialize};
 
+use self::flash::Garbage;
 use crate::latency::Latency;
 use crate::pipe::{Pipe, sharing};
 use crate::random::Random;
 use crate::{Model, Request, moment};
+
+pub mod flash;
 
 /// A flash drive as it is written in a description.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -38,6 +44,10 @@ pub struct Description {
     /// The figures that differ for writes; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<Write>,
+    /// Garbage collection; absent: none. It needs `page_kib` and `write.total_mb_s`, the rate at
+    /// which pages of the host and copied ones are written together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flash: Option<flash::Description>,
 }
 
 /// The figures that differ for writes.
@@ -78,6 +88,9 @@ pub struct Ssd {
     write: Way,
     /// The rate that all requests share.
     pipe: Pipe,
+    garbage: Option<Garbage>,
+    /// Nanoseconds that a read waits at the longest for a die that is being written.
+    program: f64,
     random: Random,
 }
 
@@ -95,6 +108,12 @@ impl Ssd {
         {
             return Err("`page_kib` and the rates of `write` must be positive");
         }
+        if let Some(flash) = d.flash {
+            flash.check()?;
+            if d.page_kib.is_none() || d.write.is_none_or(|w| w.total_mb_s.is_none()) {
+                return Err("`flash` needs `page_kib` and `write.total_mb_s`");
+            }
+        }
         let latency =
             |median, p99| Latency::new(median, p99).ok_or("`latency_ms` must be finite, 0 ≤ `latency_ms` ≤ `p99_ms`");
         let read = Way { latency: latency(d.latency_ms, d.p99_ms)?, rate: d.rate_mb_s * 1e6, pipe: Pipe::new(None) };
@@ -106,9 +125,13 @@ impl Ssd {
             },
             None => read.clone(),
         };
+        let capacity = (d.capacity_gb * 1e9) as u64;
+        let page = d.page_kib.map_or(1, |kib| u64::from(kib) << 10);
         Ok(Ssd {
-            capacity: (d.capacity_gb * 1e9) as u64,
-            page: d.page_kib.map_or(1, |kib| u64::from(kib) << 10),
+            capacity,
+            page,
+            garbage: d.flash.map(|flash| Garbage::new(flash, capacity / page, seed)),
+            program: d.flash.map_or(0.0, |flash| flash.program_ms * 1e6),
             channels: d.channels,
             effective_channels: sharing(d.channels, d.rate_mb_s, d.total_mb_s),
             read,
@@ -116,6 +139,13 @@ impl Ssd {
             pipe: Pipe::new(d.total_mb_s),
             random: Random::new(seed),
         })
+    }
+
+    /// Bytes that the drive writes for a write of the host.
+    fn amplified(&mut self, request: Request, bytes: u64) -> u64 {
+        let Some(garbage) = &mut self.garbage else { return bytes };
+        let first = request.start / self.page;
+        (bytes as f64 * garbage.write(first, first + bytes / self.page)) as u64
     }
 
     /// Bytes of the pages that a request touches.
@@ -128,9 +158,14 @@ impl Ssd {
 impl Model for Ssd {
     fn serve(&mut self, at: Instant, request: Request) -> Instant {
         let (start, bytes) = (at.0 as f64, self.bytes(request));
+        // Of dies that are being written for some share of the time, a read finds one with that
+        // chance, and somewhere in the middle of it.
+        let wait = !request.write && self.program > 0.0 && self.write.pipe.busy(start);
+        let wait = if wait { self.program * self.random.unit() } else { 0.0 };
+        let written = if request.write { self.amplified(request, bytes) } else { bytes };
         let way = if request.write { &mut self.write } else { &mut self.read };
-        let own = start + way.latency.draw(&mut self.random) + bytes as f64 * 1e9 / way.rate;
-        let shared = way.pipe.book(start, bytes).max(self.pipe.book(start, bytes));
+        let own = start + wait + way.latency.draw(&mut self.random) + bytes as f64 * 1e9 / way.rate;
+        let shared = way.pipe.book(start, written).max(self.pipe.book(start, bytes));
         moment(own.max(shared), at)
     }
 

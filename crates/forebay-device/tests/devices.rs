@@ -8,7 +8,10 @@ use proptest::prelude::*;
 fn shipped_devices_are_listed_and_can_be_built() {
     let names: Vec<String> = devices().into_iter().map(|d| d.name).collect();
     let disks = ["barracuda", "cheetah-9lp", "hp-c3323a", "ibm-10k", "ibm-18es", "ibm-9lzx"];
-    assert_eq!(names, [disks.as_slice(), &["object-store", "s3-standard", "sas-15k", "seagate-10k", "ssd"]].concat());
+    assert_eq!(
+        names,
+        [disks.as_slice(), &["micron-7600", "object-store", "s3-standard", "sas-15k", "seagate-10k", "ssd"]].concat()
+    );
     for name in names {
         let description = device(&name).unwrap();
         assert_eq!(description.name, name);
@@ -156,7 +159,8 @@ proptest! {
              quantiles = [[0.0, {:?}], [{:?}, {:?}]]\nretry = {{ after_ms = {:?}, times = {} }}\n",
             n[0], n[1], n[2], n[3], n[4], heads % 20,
         );
-        for model in [disk(heads), disk(heads % 8), flash, writes, slowed, store, measured] {
+        let garbage = format!("{writes}[model.ssd.flash]\nspare = {:?}\nprogram_ms = {:?}\nstate = \"empty\"\n", n[8], n[9]);
+        for model in [disk(heads), disk(heads % 8), flash, writes, garbage, slowed, store, measured] {
             let text = format!("name = \"x\"\nabout = \"\"\n{model}");
             let Ok(description) = Description::parse(&text, "any") else { continue };
             let mut model = description.build(1).unwrap();
@@ -168,6 +172,7 @@ proptest! {
                 // A small disk is swept in no time; of a large one, some megabytes are enough.
                 now = model.serve(begin, Request::read(start, len % (8 << 20)));
                 prop_assert!(now >= begin);
+                prop_assert!(model.serve(now, Request::write(start, len % 65536)) >= now);
             }
         }
     }

@@ -20,6 +20,7 @@ pub(crate) fn flat(latency_ms: f64, channels: u32) -> Description {
         total_mb_s: None,
         page_kib: None,
         write: None,
+        flash: None,
     };
     Description { name: "flat".into(), about: String::new(), model: ModelDescription::Ssd(ssd) }
 }
