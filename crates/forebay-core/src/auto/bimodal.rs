@@ -7,23 +7,27 @@
 //! loop hits as many blocks as stay:
 //!
 //! ```text
-//!              used since the last victim was, or one run of 32
+//!              by a rule, in whole runs
 //!   missed ──┬────────────────────────────────────────────────▶ default policy ──▶ victim
 //!            │                                        hit ▲
 //!            └──▶ a queue of a fiftieth of the frames ────┴───▶ first victims
 //! ```
 //!
+//! By the first rule, *returns*:
+//!
 //! - One run of 32 is admitted by chance (bimodal insertion: Qureshi et al., ISCA 2007, §4), so
 //!   that the kept blocks change with time. Runs of 32 blocks are drawn, since a scan that hits
 //!   single blocks here and there pays a switch at each. They are drawn anew after as many accesses
 //!   as there are entries (see below).
-//! - A block is admitted, if this *learns*, that was missed before, and more recently than the
+//! - A block is admitted that was missed before, and more recently than the
 //!   default policy's last victim was used, as in LIRS (Jiang and Zhang, SIGMETRICS 2002, §3.1): of
 //!   the two it comes back sooner. If the kept blocks are of no use any more, their victims are
 //!   old, and any block missed twice replaces them. In a loop all kept blocks were used since.
-//!   Where everything is read once a round, but in another order each time, that exchanges kept
-//!   blocks for others that are worth no more, and the one that is due next goes first. So there is
-//!   a view without it as well.
+//!
+//! Where everything is read once a round, but in another order each time, both exchange kept blocks
+//! for others that are worth no more, and the one that is due next goes first. The second rule,
+//! *ages*, admits a block only in the place of one that is done with: the last victim was used more
+//! than twice as long ago as any block that was hit lately ([`Ages`]).
 //!
 //! The times of misses are kept by hash, an entry for each block: a block whose entry another block
 //! takes is forgotten.
@@ -31,6 +35,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::ages::{Ages, Moment};
 use crate::frames::Slot;
 use crate::random::{Random, hash};
 use crate::seams::{Place, Placement, Use};
@@ -43,16 +48,21 @@ const RUN: u32 = 5;
 /// The queue has one frame of this many.
 const QUEUE: u32 = 50;
 
-/// The low bits of virtual time: only ages are compared.
-type Moment = u32;
+/// Which new block stays beside the kept ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rule {
+    /// One that was missed since the last victim was used, and one that is drawn.
+    Returns,
+    /// Any, if the last victim is done with.
+    Ages,
+}
 
 /// Which new blocks stay.
 #[derive(Clone, Debug)]
 pub(super) struct Bimodal {
     /// Whether one-shot blocks go, whatever the draw.
     drops: bool,
-    /// Whether a block that comes back soon is admitted whatever the draw.
-    learns: bool,
+    rule: Rule,
     /// Whether every frame was used once: until then all new blocks stay.
     filled: bool,
     frames: u32,
@@ -67,6 +77,8 @@ pub(super) struct Bimodal {
     missed: Vec<(BlockKey, Moment)>,
     /// When the default policy's last victim was used last.
     victim: Moment,
+    /// For [`Rule::Ages`].
+    ages: Ages,
     /// The latest draw, and until when it holds.
     draw: u64,
     until: Moment,
@@ -91,7 +103,7 @@ impl Bimodal {
         let (used, missed) = (Vec::new(), Vec::new());
         let mut bimodal = Bimodal {
             drops,
-            learns: true,
+            rule: Rule::Returns,
             filled: false,
             frames: 0,
             queue: 0,
@@ -100,6 +112,7 @@ impl Bimodal {
             before: 0,
             missed,
             victim: 0,
+            ages: Ages::default(),
             draw: 0,
             until: 0,
             run: Run::default(),
@@ -109,27 +122,37 @@ impl Bimodal {
     }
 
     /// The same, in force from its first block on.
-    pub(super) fn begun(frames: u32, drops: bool, learns: bool) -> Bimodal {
+    pub(super) fn begun(frames: u32, drops: bool, rule: Rule) -> Bimodal {
         let mut bimodal = Bimodal::new(frames, drops);
-        bimodal.begin(learns);
+        bimodal.begin(rule);
         bimodal
     }
 
     /// New blocks stay or go by this from now on. Uses before that are unknown: each frame counts
     /// as used as many accesses ago as there are frames, and so does the last victim.
-    pub(super) fn begin(&mut self, learns: bool) {
-        self.learns = learns;
+    pub(super) fn begin(&mut self, rule: Rule) {
+        self.rule = rule;
+        self.ages = Ages::new(self.now, self.frames);
         self.used.clear();
         self.before = self.now.wrapping_sub(self.frames);
         self.victim = self.before;
     }
 
+    /// The block of a slot is used now. Returns when the slot was used before.
+    fn use_now(&mut self, slot: Slot) -> Moment {
+        match self.used.get_mut(slot as usize) {
+            Some(used) => core::mem::replace(used, self.now),
+            None => self.meet(slot),
+        }
+    }
+
     /// A slot is used for the first time since this began.
     #[cold]
     #[inline(never)]
-    fn meet(&mut self, slot: Slot) {
+    fn meet(&mut self, slot: Slot) -> Moment {
         self.used.resize(slot as usize, self.before);
         self.used.push(self.now);
+        self.before
     }
 
     /// Whether a block that is missed comes to the default policy.
@@ -137,9 +160,14 @@ impl Bimodal {
         let at = hash(key.raw()) as usize & (self.missed.len() - 1);
         let (was, when) = core::mem::replace(&mut self.missed[at], (key, self.now));
         let ago = |moment: Moment| self.now.wrapping_sub(moment);
-        let soon = self.learns && was == key && ago(when) < ago(self.victim);
+        let comes_back = was == key && ago(when) < ago(self.victim);
         let goes_on = self.run.left > 0 && self.run.next == key;
-        let admitted = if goes_on { self.run.admitted } else { !self.filled || soon || self.drawn(key, random) };
+        let admitted = match self.rule {
+            _ if goes_on => self.run.admitted,
+            _ if !self.filled => true,
+            Rule::Returns => comes_back || self.drawn(key, random),
+            Rule::Ages => self.ages.are_passed_by(self.now.wrapping_sub(self.victim), self.now, self.frames),
+        };
         let left = if goes_on { self.run.left - 1 } else { (1 << RUN) - 1 };
         self.run = Run { next: BlockKey::new(key.file(), key.block().saturating_add(1)), left, admitted };
         admitted
@@ -178,10 +206,14 @@ impl Placement for Bimodal {
         (how == Use::Hit).then(|| super::duel::whole(place, self.drops))
     }
 
+    fn comes(&mut self, slot: Slot) {
+        self.use_now(slot);
+    }
+
     fn used(&mut self, slot: Slot) {
-        match self.used.get_mut(slot as usize) {
-            Some(used) => *used = self.now,
-            None => self.meet(slot),
+        let age = self.now.wrapping_sub(self.use_now(slot));
+        if self.rule == Rule::Ages {
+            self.ages.hear(age, self.now, self.frames);
         }
     }
 
@@ -280,7 +312,7 @@ mod tests {
         missed(&mut bimodal, 950);
         // Other views rule until 1000, and the last use of slot 3 is unknown.
         bimodal.set_time(1000);
-        bimodal.begin(true);
+        bimodal.begin(Rule::Returns);
         bimodal.set_time(1100);
         bimodal.given_up(3);
         assert!(missed(&mut bimodal, 1110), "950 is after 800");
@@ -315,6 +347,12 @@ mod tests {
         draw: u64,
         until: u32,
         run: Run,
+        /// By [`Rule::Ages`], not [`Rule::Returns`].
+        by_ages: bool,
+        /// When a block was hit, and how long ago it was used then.
+        hits: Vec<(u32, u32)>,
+        /// When windows of ages began.
+        windows: Vec<u32>,
     }
 
     fn take(blocks: &mut Vec<u32>, block: u32) -> bool {
@@ -326,10 +364,29 @@ mod tests {
         fn read(&mut self, block: u32, random: &mut Random) -> bool {
             self.now += 1;
             let hit = take(&mut self.kept, block) || take(&mut self.queue, block);
+            if hit && self.by_ages {
+                self.looks_at_ages();
+                self.hits.push((self.now, self.now - self.used[&block]));
+            }
             let stays = hit || self.misses(block, random);
             self.used.insert(block, self.now);
             if stays { &mut self.kept } else { &mut self.queue }.push(block);
             hit
+        }
+
+        /// The largest age in the last two windows, the second of which may begin now.
+        fn looks_at_ages(&mut self) -> u32 {
+            let largest = |windows: &[u32], hits: &[(u32, u32)]| {
+                let from = windows[windows.len().saturating_sub(2)];
+                let unknown = (windows.len() < 3).then_some(FRAMES);
+                let heard = hits.iter().filter(|(at, _)| *at >= from).map(|&(_, age)| age);
+                heard.chain(unknown).max().unwrap_or(0)
+            };
+            let last = self.windows[self.windows.len() - 1];
+            if self.now - last >= largest(&self.windows, &self.hits).max(FRAMES) {
+                self.windows.push(self.now);
+            }
+            largest(&self.windows, &self.hits)
         }
 
         /// Whether it stays. There is a frame for it then.
@@ -342,12 +399,18 @@ mod tests {
             let stays = if goes_on {
                 self.run.admitted
             } else {
-                !self.filled || soon || {
-                    if self.now >= self.until {
-                        (self.draw, self.until) = (random.below(u64::MAX), self.now + FRAMES.next_power_of_two());
+                !self.filled
+                    || if self.by_ages {
+                        (self.now - self.victim) / 2 > self.looks_at_ages()
+                    } else {
+                        soon || {
+                            if self.now >= self.until {
+                                (self.draw, self.until) =
+                                    (random.below(u64::MAX), self.now + FRAMES.next_power_of_two());
+                            }
+                            hash((key(block).raw() / 32) ^ self.draw).is_multiple_of(32)
+                        }
                     }
-                    hash((key(block).raw() / 32) ^ self.draw).is_multiple_of(32)
-                }
             };
             let left = if goes_on { self.run.left - 1 } else { 31 };
             self.run = Run { next: key(block + 1), left, admitted: stays };
@@ -382,34 +445,65 @@ mod tests {
         })
     }
 
-    /// Drawn runs stay whole; without learning no other block stays, however soon it comes back.
+    /// Drawn runs stay whole.
     #[test]
-    fn a_run_has_one_verdict_and_only_drawn_ones_stay_without_learning() {
-        let (mut bimodal, mut random) = (Bimodal::begun(FRAMES, false, false), Random::new(1));
+    fn a_run_has_one_verdict() {
+        let (mut bimodal, mut random) = (Bimodal::begun(FRAMES, false, Rule::Returns), Random::new(1));
         bimodal.fill();
-        let mut stay = |bimodal: &mut Bimodal| {
+        let mut stay = |bimodal: &mut Bimodal, first: u32| {
             let mut runs = [0, 0, 0];
             for run in 0..2000u32 {
-                let kept = (0..28).filter(|block| bimodal.admits(key(run * 100 + block), &mut random)).count();
+                let at = first + run * 100;
+                let kept = (0..28).filter(|block| bimodal.admits(key(at + block), &mut random)).count();
                 runs[if kept == 0 { 0 } else { 1 + usize::from(kept < 28) }] += 1;
             }
             runs
         };
         for round in 1..4 {
             bimodal.set_time(round * 10);
-            let [_, whole, parts] = stay(&mut bimodal);
+            let [_, whole, parts] = stay(&mut bimodal, round as u32 * 1_000_000);
             assert!(parts == 0 && (20..140).contains(&whole), "{whole} runs of 2000 stay, {parts} in part");
         }
     }
 
+    /// By ages, new blocks stay while victims are twice as old as any block that was hit.
+    #[test]
+    fn by_ages_a_run_stays_for_a_victim_that_is_done_with() {
+        let (mut bimodal, mut random) = (Bimodal::begun(FRAMES, false, Rule::Ages), Random::new(1));
+        bimodal.fill();
+        let mut missed = |bimodal: &mut Bimodal, run: u32, at| {
+            bimodal.set_time(at);
+            bimodal.admits(key(run * 100), &mut random)
+        };
+        // The last victim counts as used 200 references before time began.
+        assert!(!missed(&mut bimodal, 0, 200) && missed(&mut bimodal, 1, 202));
+        // Slot 3 is hit at an age of 300, slot 4 comes in when its old block has an age of 600.
+        bimodal.comes(3);
+        bimodal.set_time(502);
+        bimodal.used(3);
+        bimodal.set_time(602);
+        bimodal.comes(4);
+        bimodal.given_up(3);
+        assert!(!missed(&mut bimodal, 2, 1103));
+        assert!(missed(&mut bimodal, 3, 1104));
+        assert!(bimodal.admits(key(301), &mut Random::new(1)), "it goes on");
+    }
+
     #[test]
     fn it_is_its_twin() {
+        let hits = [Rule::Returns, Rule::Ages].map(hits_of);
+        assert!(hits.iter().all(|hits| (20_000..50_000).contains(hits)), "{hits:?} hits");
+    }
+
+    /// The hits of the view with this rule, which are its twin's.
+    fn hits_of(rule: Rule) -> u32 {
         let loops = Loops { most: 0, seed: 1 };
         let (lists, ghosts) = (Segments::<Lru>::lists(1, Some(loops)), Segments::<Lru>::ghosts(FRAMES, 1, true));
         let mut directory: Directory<Hashed> = Directory::new(lists, FRAMES, ghosts);
-        let whole: Box<dyn Placement> = Box::new(Bimodal::begun(FRAMES, false, true));
+        let whole: Box<dyn Placement> = Box::new(Bimodal::begun(FRAMES, false, rule));
         let mut segments = Segments::<Lru>::new(&[FRAMES], Some(loops)).placed_by([whole]);
-        let (mut twin, mut random) = (Twin::default(), Random::new(loops.seed));
+        let mut twin = Twin { by_ages: rule == Rule::Ages, windows: vec![0], ..Twin::default() };
+        let mut random = Random::new(loops.seed);
         let mut hits = 0;
         for (now, block) in (1..).zip(references()) {
             let access = Access { now, ..Access::default() };
@@ -434,6 +528,6 @@ mod tests {
             directory.frames.clear(slot, flag::ABSENT);
             segments.insert(&mut directory, 0, slot, class);
         }
-        assert!((20_000..50_000).contains(&hits), "{hits} hits");
+        hits
     }
 }

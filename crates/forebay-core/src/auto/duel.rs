@@ -13,7 +13,7 @@
 //!                      ┌─▶ default policy with partitions, 1/n ──▶ misses ─┐
 //!   references, 1 of n ┼─▶ default policy alone, 1/n ──────────▶ misses ───┼─▶ the view of the segment
 //!                      ├─▶ the same, few new blocks stay, 1/n ─▶ misses ───┤
-//!                      └─▶ the same, and no others, 1/n ───────▶ misses ───┘
+//!                      └─▶ the same, by another rule, 1/n ─────▶ misses ───┘
 //! ```
 //!
 //! The last two take part if [`Views::bimodal`] says so. Then the default policy begins, so that
@@ -21,11 +21,15 @@
 //! between phases in which different views are better. A change of view moves no blocks, so it
 //! costs up to a cache of misses. The view that is better over a whole round of phases should have
 //! the segment.
+//!
+//! When the default policy takes the segment back, its lists tell of the blocks that another view
+//! kept. ARC can stay for long in a state that such lists lead to, and that its small cache, which
+//! nobody disturbs, does not have. So it begins anew, with the balance of the small one.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::bimodal::Bimodal;
+use super::bimodal::{Bimodal, Rule};
 use crate::directory::Directory;
 use crate::explain;
 use crate::frames::{FETCHING, FREE, Slot, flag};
@@ -54,7 +58,8 @@ pub enum View {
     /// Not at all, and only few new blocks stay: some that are drawn, and those that come back
     /// soon.
     Whole,
-    /// Not at all, and only the few new blocks stay that are drawn.
+    /// Not at all, and only few new blocks stay: those that take the place of one that is done
+    /// with.
     Still,
 }
 
@@ -122,6 +127,8 @@ pub struct Duel<R> {
     drops: bool,
     /// The placement of new blocks under [`View::Whole`], if that takes part.
     bimodal: Option<Bimodal>,
+    /// The balance with which the default policy is about to begin anew.
+    anew: Option<u32>,
 }
 
 /// One of the caches: blocks without content, which are there at once.
@@ -176,13 +183,23 @@ impl<R: Replacement> Duel<R> {
             View::Contexts => Some(Small::new(each, Some(loops), None)),
             View::Plain => Some(Small::new(each, views.drops.then_some(none), None)),
             View::Whole | View::Still => views.bimodal.then(|| {
-                let few = Bimodal::begun(each, views.drops, view == View::Whole);
+                let few = Bimodal::begun(each, views.drops, rule(view));
                 Small::new(each, Some(none), Some(few))
             }),
         };
         let small = View::ALL.into_iter().filter_map(of).collect();
         let bimodal = views.bimodal.then(|| Bimodal::new(frames, views.drops));
-        Duel { small, rules, rate, frames: 0, until_asked: 0, view: rules.first, drops: views.drops, bimodal }
+        Duel {
+            small,
+            rules,
+            rate,
+            frames: 0,
+            until_asked: 0,
+            view: rules.first,
+            drops: views.drops,
+            bimodal,
+            anew: None,
+        }
     }
 
     fn resize(&mut self, frames: u32) {
@@ -231,6 +248,11 @@ impl<R: Replacement> Duel<R> {
     }
 }
 
+/// Which new blocks stay in a view in which few do.
+fn rule(view: View) -> Rule {
+    if view == View::Still { Rule::Ages } else { Rule::Returns }
+}
+
 /// Where a block goes if loops have no parts; `drops` says whether one-shot blocks are dropped.
 pub(super) fn whole(place: Place, drops: bool) -> Place {
     if drops && place == Place::Dropped { Place::Dropped } else { Place::Default }
@@ -266,13 +288,21 @@ impl<R: Replacement + Send> Placement for Duel<R> {
         let cost = 1 + u64::from(switch);
         self.small.iter_mut().filter(|small| small.misses).for_each(|small| small.missed.add(cost));
         let before = self.view;
+        let kept_few = self.keeps_few();
         self.decide();
-        let learns = self.view == View::Whole;
-        if self.view != before
-            && let Some(bimodal) = self.whole()
-        {
-            bimodal.begin(learns);
+        if self.view == before {
+            return;
         }
+        let rule = rule(self.view);
+        match self.whole() {
+            Some(bimodal) => bimodal.begin(rule),
+            None if kept_few => self.anew = self.small.get(View::Plain as usize).map(|small| small.segments.balance(0)),
+            None => {}
+        }
+    }
+
+    fn begins_anew(&mut self) -> Option<u32> {
+        self.anew.take()
     }
 
     fn set_time(&mut self, now: u64) {
@@ -295,6 +325,12 @@ impl<R: Replacement + Send> Placement for Duel<R> {
             (View::Contexts, _) => Some(place),
             (View::Whole | View::Still, Some(bimodal)) => bimodal.of_used(place, how),
             (View::Plain | View::Whole | View::Still, _) => Some(whole(place, self.drops)),
+        }
+    }
+
+    fn comes(&mut self, slot: Slot) {
+        if let Some(bimodal) = self.whole() {
+            bimodal.comes(slot);
         }
     }
 
@@ -405,5 +441,41 @@ impl<R: Replacement> Small<R> {
 
     fn footprint(&self) -> usize {
         self.directory.footprint() + self.segments.footprint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replacement::{ALL, Arc};
+
+    /// A duel in which a view has the segment, and another one misses less.
+    fn duel(from: View, to: View) -> Duel<Arc> {
+        let mut duel = Duel::<Arc>::new(Views::ALL, Loops { most: 2, seed: 1 }, 1000, 1000);
+        duel.view = from;
+        for (view, small) in View::ALL.into_iter().zip(&mut duel.small) {
+            (0..if view == to { 10 } else { 1000 }).for_each(|_| small.missed.add(1));
+            small.misses = view != to;
+        }
+        duel
+    }
+
+    #[test]
+    fn the_default_policy_begins_anew_when_it_gets_blocks_back_that_others_kept() {
+        for (from, to, anew) in [
+            (View::Whole, View::Plain, true),
+            (View::Still, View::Contexts, true),
+            (View::Whole, View::Still, false),
+            (View::Plain, View::Whole, false),
+            (View::Plain, View::Contexts, false),
+        ] {
+            let mut duel = duel(from, to);
+            assert_eq!(duel.begins_anew(), None);
+            duel.charged(0);
+            assert_eq!(duel.view, to);
+            let begins = duel.begins_anew();
+            assert_eq!(begins.is_some(), anew, "{from:?} to {to:?}");
+            assert!(begins.is_none_or(|balance| balance <= ALL) && duel.begins_anew().is_none(), "once");
+        }
     }
 }

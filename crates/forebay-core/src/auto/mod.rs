@@ -1,6 +1,6 @@
 //! `auto`: the papers' answers in one policy. This page lists the parts of looking ahead; those of
-//! the prefetch cache are in `cache/`, the others in `worth/`, `duel` and `bimodal`. `docs/auto.md`
-//! gives the reasons.
+//! the prefetch cache are in `cache/`, the others in `worth/`, `duel`, `bimodal` and `ages`.
+//! `docs/auto.md` gives the reasons.
 //!
 //! Five questions, and the parts that answer them:
 //!
@@ -25,6 +25,7 @@
 //! | `steps` | mostly equal steps go on (Leap) | `steps.rs` | arrays, strides on stores |
 //! | `sequel` | what followed last time follows again | `sequel.rs` | starts of containers |
 
+mod ages;
 mod bimodal;
 pub mod cache;
 pub mod duel;

@@ -68,11 +68,18 @@ impl Parted {
         charged
     }
 
-    pub(super) fn charge(&mut self, switch: u32) {
-        if let Some(placement) = &mut self.placement {
-            placement.charged(switch);
-            self.look();
+    pub(super) fn charge<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        switch: u32,
+    ) {
+        let Some(placement) = &mut self.placement else { return };
+        placement.charged(switch);
+        if let Some(balance) = placement.begins_anew() {
+            policy.begin_anew(directory, balance);
         }
+        self.look();
     }
 
     /// [`ContextParts::hit`].
@@ -116,7 +123,9 @@ impl Parted {
         place: Place,
         how: Use,
     ) {
-        self.comes(slot);
+        if let Some(placement) = self.placement.as_mut().filter(|_| self.hears_uses) {
+            placement.used(slot);
+        }
         let place = self.of_used(place, how).unwrap_or_else(|| self.parts.place(&directory.frames, slot));
         self.parts.referred(policy, directory, slot, place, how);
     }
@@ -124,13 +133,6 @@ impl Parted {
     /// Where a used block goes, or `None` if it stays.
     fn of_used(&self, place: Place, how: Use) -> Option<Place> {
         self.placement.as_ref().map_or(Some(place), |placement| placement.of_used(place, how))
-    }
-
-    /// The block of a slot is used, or comes in.
-    fn comes(&mut self, slot: Slot) {
-        if let Some(placement) = self.placement.as_mut().filter(|_| self.hears_uses) {
-            placement.used(slot);
-        }
     }
 
     /// Where a new block goes.
@@ -203,7 +205,9 @@ impl Parted {
         slot: Slot,
         class: Class,
     ) {
-        self.comes(slot);
+        if let Some(placement) = self.placement.as_mut().filter(|_| self.hears_uses) {
+            placement.comes(slot);
+        }
         self.parts.insert(policy, directory, slot, class);
     }
 

@@ -133,10 +133,15 @@ impl<R: Replacement> Segments<R> {
 
     /// The cost of the access just made: the transfer of a block, and of `switch` blocks more for
     /// its part of a switch.
-    pub fn charge(&mut self, partition: usize, switch: u32) {
-        if let Some(parted) = self.parted.get_mut(partition) {
-            parted.charge(switch);
+    pub fn charge<I: Index>(&mut self, directory: &mut Directory<I>, partition: usize, switch: u32) {
+        if let (Some(segment), Some(parted)) = (self.segments.get_mut(partition), self.parted.get_mut(partition)) {
+            parted.charge(segment, directory, switch);
         }
+    }
+
+    /// [`Replacement::balance`], of `partition`.
+    pub fn balance(&self, partition: usize) -> u32 {
+        self.segments.get(partition).map_or(0, R::balance)
     }
 
     /// [`accessed`](Self::accessed), and [`referred_by`](Self::referred_by) with [`Use::Hit`], of a

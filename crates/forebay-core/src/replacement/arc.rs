@@ -1,6 +1,6 @@
 //! ARC: recency and frequency, balanced by blocks that were given up too early.
 
-use super::{Class, Replacement, ghosts};
+use super::{ALL, Class, Replacement, ghosts};
 use crate::directory::Directory;
 use crate::frames::{ListId, Slot, flag};
 use crate::index::Index;
@@ -142,6 +142,18 @@ impl Replacement for Arc {
         self.p = share(self.p, self.c, frames);
         self.c = frames;
     }
+
+    fn balance(&self) -> u32 {
+        share(self.p, self.c, ALL)
+    }
+
+    /// The blocks of T2 become the most recent ones of T1, in their order.
+    fn begin_anew<I: Index>(&mut self, directory: &mut Directory<I>, balance: u32) {
+        self.p = share(balance, ALL, self.c);
+        while let Some(slot) = directory.frames.back(self.t2) {
+            directory.frames.move_to_front(slot, self.t1);
+        }
+    }
 }
 
 impl Arc {
@@ -181,6 +193,8 @@ fn step(other: u32, own: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
     use crate::index::Hashed;
     use crate::types::{BlockKey, FileId};
@@ -231,5 +245,27 @@ mod tests {
             arc.insert(&mut directory, slot, class);
             assert_eq!(directory.frames.list(slot), ListId(FIRST + list), "unread: {unread}");
         }
+    }
+    /// Blocks 0 and 1 were used twice, 4 and 5 came last: all count as used once then, those of T2
+    /// as the last ones, and nothing that a caller may hold is released.
+    #[test]
+    fn who_begins_anew_knows_of_one_use_of_each_block() {
+        let (mut arc, mut directory) = with_ghosts(false);
+        let order = |directory: &Directory<Hashed>| {
+            let mut blocks = Vec::new();
+            let mut at = directory.frames.back(ListId(FIRST));
+            while let Some(slot) = at {
+                blocks.push(directory.frames.key(slot).block());
+                at = directory.frames.towards_front(slot);
+            }
+            blocks
+        };
+        assert_eq!(order(&directory), [4, 5]);
+        arc.begin_anew(&mut directory, ALL / 2);
+        assert_eq!((order(&directory), arc.p, arc.balance()), (Vec::from([4, 5, 0, 1]), 2, ALL / 2));
+        assert_eq!(directory.frames.len(ListId(FIRST + 1)), 0);
+        assert!([2, 3].iter().all(|&block| directory.find(key(block)).is_some()), "ghosts are there");
+        arc.victim(&mut directory, NEW).expect("a victim");
+        assert!(directory.find(key(4)).is_none_or(|slot| directory.frames.is_ghost(slot)));
     }
 }

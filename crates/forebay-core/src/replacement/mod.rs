@@ -110,6 +110,9 @@ pub(crate) const REMEMBERED: Class = 0x10;
 /// The class with which a victim is chosen for another partition's block: none of the policy's own.
 pub(crate) const OUTSIDE: Class = 0x20;
 
+/// All frames of a segment, in a [`balance`](Replacement::balance).
+pub const ALL: u32 = 1 << 16;
+
 /// A replacement policy over the frames of one segment.
 pub trait Replacement {
     /// How many lists of the slab it needs.
@@ -205,6 +208,18 @@ pub trait Replacement {
     /// The segment is to have this many frames from now on. It may have more for a while, or fewer.
     fn resize(&mut self, frames: u32) {
         let _ = frames;
+    }
+
+    /// What part of its frames the kind of blocks should have that it balances with the others, in
+    /// parts of [`ALL`].
+    fn balance(&self) -> u32 {
+        0
+    }
+
+    /// Other rules have placed and used its frames for a while, so that its lists tell nothing:
+    /// each block now counts as used once, and the balance is this. No slot is released.
+    fn begin_anew<I: Index>(&mut self, directory: &mut Directory<I>, balance: u32) {
+        let _ = (directory, balance);
     }
 
     /// The bytes that it takes beside the slab and itself.

@@ -46,6 +46,13 @@ pub trait Placement: Send {
     /// one block, and of `switch` blocks more for its part of a switch.
     fn charged(&mut self, _switch: u32) {}
 
+    /// Whether the default policy has just got back blocks that others had placed. Then it
+    /// [begins anew](crate::replacement::Replacement::begin_anew), balanced as this says. Asked
+    /// after each [charge](Self::charged).
+    fn begins_anew(&mut self) -> Option<u32> {
+        None
+    }
+
     /// Sets the virtual time.
     fn set_time(&mut self, _now: u64) {}
 
@@ -55,7 +62,10 @@ pub trait Placement: Send {
     /// Where a used block goes; `None` if it stays where it is.
     fn of_used(&self, place: Place, how: Use) -> Option<Place>;
 
-    /// The block of a slot is used, or comes in.
+    /// The block of a slot comes in.
+    fn comes(&mut self, _slot: Slot) {}
+
+    /// The block of a slot is used.
     fn used(&mut self, _slot: Slot) {}
 
     /// There was no free frame.

@@ -66,7 +66,7 @@ impl<R: replacement::Replacement + Send + 'static> Contexts<R> {
         let (directory, segments) = (&mut self.directory, &mut self.segments);
         let access = self.callers.access(caller, name);
         if segments.accessed(directory, 0, name, &access) {
-            segments.charge(0, 0);
+            segments.charge(directory, 0, 0);
         }
         let key = BlockKey::new(FileId(0), key);
         let ghost = match directory.find(key) {

@@ -110,7 +110,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         let access = self.callers.as_mut()?.access(caller, key);
         let partition = self.partition(device);
         if self.segments.accessed(&mut self.directory, partition, key, &access) {
-            self.segments.charge(partition, switch());
+            self.segments.charge(&mut self.directory, partition, switch());
         }
         Some(access)
     }

@@ -57,7 +57,7 @@ impl<R: Replacement + Send + 'static> Script<R> {
         self.now = access.now;
         let (directory, segments) = (&mut self.directory, &mut self.segments);
         if segments.accessed(directory, 0, key(block), &access) {
-            segments.charge(0, switch);
+            segments.charge(directory, 0, switch);
         }
         let ghost = match directory.find(key(block)) {
             Some(slot) if !directory.frames.is_ghost(slot) => {
