@@ -57,8 +57,8 @@ impl<I: Index> Directory<I> {
         self.index.get(&self.frames, key)
     }
 
-    /// [`find`](Self::find) of the block after the one that `last` holds. Blocks that were fetched in
-    /// a row are often in a row of slots, so that no look-up is needed.
+    /// [`find`](Self::find) of the block after the one that `last` holds. Blocks that were fetched
+    /// in a row are often in a row of slots, so that no look-up is needed.
     #[inline]
     pub fn find_next(&self, key: BlockKey, last: Slot) -> Option<Slot> {
         let next = last.wrapping_add(1);

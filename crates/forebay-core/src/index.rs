@@ -23,7 +23,8 @@ pub trait Index {
     fn footprint(&self) -> usize;
 }
 
-/// Open addressing with linear probes and backward shifts; keys stay in the slab. At most half full.
+/// Open addressing with linear probes and backward shifts; keys stay in the slab. At most half
+/// full.
 ///
 /// An entry has the slot, and in the bits that slots leave how far it is from home, and a part of
 /// its key's hash. So a probe seldom looks at a wrong key, and a removal moves entries without a
@@ -56,7 +57,7 @@ struct Probe {
 
 impl Hashed {
     /// How many bits of an entry its distance has, if so many are left. In a table that is half
-    /// full, it takes fewer.
+    /// full, distances are nearly always shorter.
     const DISTANCE: u32 = 7;
 
     /// An empty table of so many entries, of slots of so many bits.
