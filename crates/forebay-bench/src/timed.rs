@@ -1,11 +1,12 @@
 //! The speed of the timed simulation: one disk, competitive prefetching, reads of 64 KiB. The
 //! figure is requests of virtual time for each second of processor time.
 //!
-//! The limit is the core's work for every block of a request: it is looked up when it is requested,
+//! The limit is the core's work for every block of a request: it is found when it is requested,
 //! when its fetch is issued, when the fetch arrives, when the block is released and when it is
-//! evicted. With blocks of 4 KiB a request is 16 references, and the core takes nine tenths of the
-//! time. With blocks of 64 KiB it is one reference: the core takes half, the disk model and its
-//! queue a quarter, readers, agenda and counting the rest (by `perf`).
+//! evicted, mostly beside the block before. With blocks of 4 KiB a request is 16 references, and
+//! the core takes nine tenths of the time. With blocks of 64 KiB it is one reference: the core
+//! takes half, the disk model and its queue a quarter, readers, agenda and counting the rest (by
+//! `perf`).
 
 use anyhow::Context;
 use forebay_device::device;

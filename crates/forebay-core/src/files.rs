@@ -35,7 +35,7 @@ impl Stripe {
 }
 
 /// Which blocks of a file lie on which device.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Home {
     device: DeviceId,
     stripe: Option<Stripe>,

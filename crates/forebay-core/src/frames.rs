@@ -12,7 +12,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::types::{BlockKey, FrameId, StreamId};
+use crate::types::{BlockKey, FileId, FrameId, StreamId};
 
 /// A place in the slab.
 pub type Slot = u32;
@@ -49,26 +49,50 @@ pub mod flag {
     pub const SEQUENTIAL: u8 = 8;
 }
 
-/// One slot: a frame, a ghost or a list head. 24 bytes.
+/// One slot: a frame, a ghost or a list head. 20 bytes: the key would have the compiler round up to
+/// 24.
 #[derive(Clone, Copy, Debug)]
+#[repr(Rust, packed(4))]
 struct Frame {
+    /// Of a list's head, how many slots are in the list.
     key: BlockKey,
     prev: Slot,
     next: Slot,
-    /// A frame's stream; of a list's head, how many slots are in the list.
-    owner: u32,
     pins: u16,
     list: u8,
     /// Low four bits: `flag`; high four bits: the policy's own count.
     bits: u8,
 }
 
-const _: () = assert!(core::mem::size_of::<Frame>() == 24);
+const _: () = assert!(core::mem::size_of::<Frame>() == 20);
+
+impl Frame {
+    /// A head's slots, so many more (or, with a number that wraps, fewer).
+    #[inline]
+    fn lengthen(&mut self, by: u32) {
+        let key = self.key;
+        self.key = length(key.block().wrapping_add(by));
+    }
+
+    /// Whether it holds or remembers a block.
+    #[inline]
+    fn is_used(&self) -> bool {
+        self.list != FREE.0 && self.list != NO_GHOST.0
+    }
+}
+
+/// The key of the head of a list of so many slots.
+const fn length(slots: u32) -> BlockKey {
+    BlockKey::new(FileId(0), slots)
+}
 
 /// The slab of frames and ghosts, and the lists that they are in.
 #[derive(Clone, Debug)]
 pub struct Frames {
     slots: Vec<Frame>,
+    /// The stream of every frame; empty until the first one has any. Ghosts have none, nor has any
+    /// frame in a replay without time.
+    owners: Vec<StreamId>,
     /// The policy's own word by slot; empty until it sets the first one.
     notes: Vec<u64>,
     first: Slot,
@@ -80,11 +104,11 @@ impl Frames {
     pub fn new(lists: u8, buffers: u32, ghosts: u32) -> Frames {
         let first = Slot::from(lists);
         let total = first + buffers + ghosts;
-        let blank =
-            Frame { key: BlockKey::default(), prev: 0, next: 0, owner: StreamId::NONE.0, pins: 0, list: 0, bits: 0 };
-        let mut frames = Frames { slots: vec![blank; total as usize], notes: Vec::new(), first, buffers };
+        let blank = Frame { key: BlockKey::default(), prev: 0, next: 0, pins: 0, list: 0, bits: 0 };
+        let slots = vec![blank; total as usize];
+        let mut frames = Frames { slots, owners: Vec::new(), notes: Vec::new(), first, buffers };
         for head in 0..first {
-            frames.slots[head as usize] = Frame { prev: head, next: head, owner: 0, list: head as u8, ..blank };
+            frames.slots[head as usize] = Frame { key: length(0), prev: head, next: head, list: head as u8, ..blank };
         }
         for slot in first..total {
             let head = if slot < first + buffers { FREE } else { NO_GHOST };
@@ -101,7 +125,9 @@ impl Frames {
 
     /// The bytes that the slab takes.
     pub fn footprint(&self) -> usize {
-        self.slots.len() * core::mem::size_of::<Frame>() + self.notes.len() * core::mem::size_of::<u64>()
+        self.slots.len() * size_of::<Frame>()
+            + self.owners.len() * size_of::<StreamId>()
+            + self.notes.len() * size_of::<u64>()
     }
 
     /// The buffer of a slot that has one.
@@ -117,8 +143,7 @@ impl Frames {
 
     /// The blocks that slots hold or remember, in the order of slots.
     pub fn keys_in_use(&self) -> impl Iterator<Item = BlockKey> {
-        let used = |frame: &&Frame| frame.list != FREE.0 && frame.list != NO_GHOST.0;
-        self.slots[self.first as usize..].iter().filter(used).map(|frame| frame.key)
+        self.slots[self.first as usize..].iter().filter(|frame| frame.is_used()).map(|frame| frame.key)
     }
 
     /// Panics unless every slot is in exactly one list and every list is as long as it says. For
@@ -141,6 +166,11 @@ impl Frames {
         assert!(seen[self.first as usize..].iter().all(|&seen| seen), "a slot is in no list");
     }
 
+    /// Whether there are ghosts at all.
+    pub(crate) fn has_ghosts(&self) -> bool {
+        self.slots.len() > (self.first + self.buffers) as usize
+    }
+
     /// Whether the slot remembers a block without holding it.
     pub fn is_ghost(&self, slot: Slot) -> bool {
         slot >= self.first + self.buffers
@@ -156,14 +186,30 @@ impl Frames {
         self.slots[slot as usize].key = key;
     }
 
-    /// The stream that brought the frame, or expects it.
-    pub fn owner(&self, slot: Slot) -> StreamId {
-        StreamId(self.slots[slot as usize].owner)
+    /// Whether the slot holds or remembers this very block.
+    #[inline]
+    pub(crate) fn has_key(&self, slot: Slot, key: BlockKey) -> bool {
+        let its = |frame: &Frame| { frame.key } == key && frame.is_used();
+        slot >= self.first && self.slots.get(slot as usize).is_some_and(its)
     }
 
-    /// Sets the stream that brought the frame, or expects it.
+    /// The stream that brought the frame, or expects it.
+    #[inline]
+    pub fn owner(&self, slot: Slot) -> StreamId {
+        self.owners.get(slot as usize).copied().unwrap_or(StreamId::NONE)
+    }
+
+    /// Sets the stream that brought the frame, or expects it. The first one brings room for
+    /// that of every frame.
+    #[inline]
     pub fn set_owner(&mut self, slot: Slot, stream: StreamId) {
-        self.slots[slot as usize].owner = stream.0;
+        debug_assert!(stream == StreamId::NONE || !self.is_ghost(slot), "a ghost of a stream");
+        if self.owners.is_empty() && stream != StreamId::NONE {
+            self.owners = vec![StreamId::NONE; (self.first + self.buffers) as usize];
+        }
+        if let Some(owner) = self.owners.get_mut(slot as usize) {
+            *owner = stream;
+        }
     }
 
     /// Whether any of the flags in `mask` is set.
@@ -249,7 +295,7 @@ impl Frames {
 
     /// How many slots are in a list.
     pub fn len(&self, list: ListId) -> u32 {
-        self.slots[usize::from(list.0)].owner
+        self.slots[usize::from(list.0)].key.block()
     }
 
     /// The slot at the front of a list.
@@ -353,7 +399,7 @@ fn unlink(slots: &mut [Frame], slot: Slot) {
     let Frame { prev, next, list, .. } = slots[slot as usize];
     slots[prev as usize].next = next;
     slots[next as usize].prev = prev;
-    slots[usize::from(list)].owner -= 1;
+    slots[usize::from(list)].lengthen(u32::MAX);
 }
 
 fn link(slots: &mut [Frame], slot: Slot, prev: Slot, next: Slot, list: ListId) {
@@ -363,5 +409,5 @@ fn link(slots: &mut [Frame], slot: Slot, prev: Slot, next: Slot, list: ListId) {
     frame.list = list.0;
     slots[prev as usize].next = slot;
     slots[next as usize].prev = slot;
-    slots[usize::from(list.0)].owner += 1;
+    slots[usize::from(list.0)].lengthen(1);
 }

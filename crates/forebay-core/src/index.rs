@@ -23,38 +23,111 @@ pub trait Index {
     fn footprint(&self) -> usize;
 }
 
-/// Open addressing with linear probes and backward shifts; keys stay in the slab, the table holds
-/// slots alone. At most half full.
+/// Open addressing with linear probes and backward shifts; keys stay in the slab. At most half
+/// full.
+///
+/// An entry has the slot, and in the bits that slots leave how far it is from home, and a part of
+/// its key's hash. So a probe seldom looks at a wrong key, and a removal moves entries without a
+/// look at their keys:
+///
+/// ```text
+///   31 ........ d | d-1 ..... b | b-1 ........ 0
+///   bits of hash  |   distance  |     slot            0: empty
+/// ```
+///
+/// A distance that has no room there is `most`, and then the key tells.
 #[derive(Clone, Debug)]
 pub struct Hashed {
-    table: Vec<Slot>,
+    table: Vec<u32>,
+    /// b.
+    bits: u32,
+    /// The largest distance: from there on, it is not known.
+    most: u32,
+}
+
+/// Where a probe ended.
+#[derive(Clone, Copy)]
+struct Probe {
+    at: usize,
+    /// Zero if that is empty.
+    slot: Slot,
+    /// What is beside the slot.
+    beside: u32,
 }
 
 impl Hashed {
+    /// How many bits of an entry its distance has, if so many are left. In a table that is half
+    /// full, distances are nearly always shorter.
+    const DISTANCE: u32 = 7;
+
+    /// An empty table of so many entries, of slots of so many bits.
+    fn sized(size: usize, bits: u32) -> Hashed {
+        let most = (1 << (u32::BITS - bits).min(Self::DISTANCE)) - 1;
+        Hashed { table: vec![0; size], bits, most }
+    }
+
     /// Where a key would be in a table without end; callers mask it. One long multiplication, whose
     /// two halves are folded, twice: the lower half alone spreads a run of blocks well and maps
     /// strides and many files to lattices, and so does the upper one. The factor is that of
     /// splitmix64's last step; of a dozen well-known ones it was the best on the keys of the test
     /// below.
-    fn home(key: BlockKey) -> usize {
+    #[inline]
+    fn home(key: BlockKey) -> u64 {
         let product = u128::from(key.raw()) * 0x94d0_49bb_1331_11eb;
         let folded = (product >> 64) as u64 ^ product as u64;
-        (folded ^ (folded >> 32)) as usize
+        folded ^ (folded >> 32)
     }
 
-    /// The table position that holds `key`, or the empty one where it would go, and its slot.
+    /// The part of an entry beside its slot, of a key with this home. The home is the hash's lower
+    /// bits, so these are upper ones.
     #[inline]
-    fn position(&self, frames: &Frames, key: BlockKey) -> (usize, Slot) {
+    fn beside(&self, home: u64, distance: u32) -> u32 {
+        let tag = (home >> 40) * (u64::from(self.most) + 1);
+        ((tag | u64::from(distance.min(self.most))) << self.bits) as u32
+    }
+
+    #[inline]
+    fn slot(&self, entry: u32) -> Slot {
+        entry & (u32::MAX >> (u32::BITS - self.bits))
+    }
+
+    /// How far an entry at a place is from home.
+    #[inline]
+    fn distance(&self, frames: &Frames, entry: u32, at: usize) -> u32 {
+        let distance = (u64::from(entry) >> self.bits) as u32 & self.most;
+        if distance < self.most {
+            return distance;
+        }
+        at.wrapping_sub(Self::home(frames.key(self.slot(entry))) as usize) as u32 & (self.table.len() - 1) as u32
+    }
+
+    /// An entry at a distance from home, so many steps nearer.
+    #[inline]
+    fn nearer(&self, entry: u32, distance: u32, steps: u32) -> u32 {
+        let fewer = distance.min(self.most) - (distance - steps).min(self.most);
+        entry - (u64::from(fewer) << self.bits) as u32
+    }
+
+    /// The table position that holds `key`, or the empty one where it would go.
+    #[inline]
+    fn position(&self, frames: &Frames, key: BlockKey) -> Probe {
         let table = self.table.as_slice();
-        let mut at = Self::home(key);
+        let home = Self::home(key);
+        let mut at = home as usize;
+        let mut distance = 0;
         loop {
             // Masked right before it is used, so that the compiler sees that it lies inside.
             at &= table.len() - 1;
-            let slot = table[at];
-            if slot == 0 || frames.key(slot) == key {
-                return (at, slot);
+            let (entry, beside) = (table[at], self.beside(home, distance));
+            if entry == 0 {
+                return Probe { at, slot: 0, beside };
+            }
+            let slot = self.slot(entry);
+            if entry ^ slot == beside && frames.key(slot) == key {
+                return Probe { at, slot, beside };
             }
             at += 1;
+            distance += 1;
         }
     }
 }
@@ -62,45 +135,51 @@ impl Hashed {
 impl Index for Hashed {
     fn with_slots(slots: u32) -> Hashed {
         let size = (slots as usize * 2).next_power_of_two().max(16);
-        Hashed { table: vec![0; size] }
+        // List heads have slots, too: as many as a byte counts.
+        let bits = (u64::BITS - (u64::from(slots) + u64::from(u8::MAX)).leading_zeros()).min(u32::BITS);
+        Hashed::sized(size, bits)
     }
 
     fn get(&self, frames: &Frames, key: BlockKey) -> Option<Slot> {
-        let (_, slot) = self.position(frames, key);
+        let Probe { slot, .. } = self.position(frames, key);
         (slot != 0).then_some(slot)
     }
 
     fn insert(&mut self, frames: &Frames, key: BlockKey, slot: Slot) {
         let mask = self.table.len() - 1;
-        let mut at = Self::home(key) & mask;
+        let home = Self::home(key);
+        let mut at = home as usize & mask;
+        let mut distance = 0;
         while self.table[at] != 0 {
-            debug_assert!(frames.key(self.table[at]) != key, "{key:?} is indexed already");
+            debug_assert!(frames.key(self.slot(self.table[at])) != key, "{key:?} is indexed already");
             at = (at + 1) & mask;
+            distance += 1;
         }
-        self.table[at] = slot;
+        self.table[at] = slot | self.beside(home, distance);
     }
 
     fn replace(&mut self, frames: &Frames, key: BlockKey, slot: Slot) {
-        let (at, old) = self.position(frames, key);
+        let Probe { at, slot: old, beside } = self.position(frames, key);
         debug_assert!(old != 0, "{key:?} is not indexed");
-        self.table[at] = slot;
+        self.table[at] = slot | beside;
     }
 
     fn remove(&mut self, frames: &Frames, key: BlockKey) {
         let mask = self.table.len() - 1;
-        let (mut hole, old) = self.position(frames, key);
+        let Probe { at: mut hole, slot: old, .. } = self.position(frames, key);
         debug_assert!(old != 0, "{key:?} is not indexed");
         let mut at = hole;
         // An entry whose probes went past the hole moves into it.
         loop {
             at = (at + 1) & mask;
-            let slot = self.table[at];
-            if slot == 0 {
+            let entry = self.table[at];
+            if entry == 0 {
                 break;
             }
-            let home = Self::home(frames.key(slot)) & mask;
-            if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
-                self.table[hole] = slot;
+            let distance = self.distance(frames, entry, at);
+            let step = (at.wrapping_sub(hole) & mask) as u32;
+            if distance >= step {
+                self.table[hole] = self.nearer(entry, distance, step);
                 hole = at;
             }
         }
@@ -108,7 +187,7 @@ impl Index for Hashed {
     }
 
     fn footprint(&self) -> usize {
-        self.table.len() * core::mem::size_of::<Slot>()
+        self.table.len() * size_of::<u32>()
     }
 }
 
@@ -156,8 +235,46 @@ impl Index for Dense {
 
 #[cfg(test)]
 mod tests {
+    use alloc::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
     use super::*;
     use crate::types::FileId;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Slots may leave many bits for distances, few, or none.
+        #[test]
+        fn a_table_is_a_map_whatever_it_knows_of_distances(
+            bits in prop_oneof![Just(9u32), 29u32..=32],
+            changes in proptest::collection::vec((0u32..40, any::<bool>()), 0..400),
+        ) {
+            let mut frames = Frames::new(1, 40, 0);
+            let mut index = Hashed::sized(64, bits);
+            let mut map = BTreeMap::new();
+            let key = |number| BlockKey::new(FileId(number % 3), number << 20);
+            (0..40).for_each(|number| frames.set_key(number + 1, key(number)));
+            for (number, add) in changes {
+                match (add, map.get(&number)) {
+                    (true, None) if map.len() < 32 => {
+                        index.insert(&frames, key(number), number + 1);
+                        map.insert(number, number + 1);
+                    }
+                    (true, Some(&slot)) => index.replace(&frames, key(number), slot),
+                    (false, Some(_)) => {
+                        index.remove(&frames, key(number));
+                        map.remove(&number);
+                    }
+                    _ => {}
+                }
+                for number in 0..40 {
+                    prop_assert_eq!(index.get(&frames, key(number)), map.get(&number).copied());
+                }
+            }
+        }
+    }
 
     /// Probes that finding each of `keys` takes on average, and at most, in a table that they fill
     /// to the half.
@@ -170,7 +287,7 @@ mod tests {
             index.insert(&frames, key, slot);
         }
         let mask = index.table.len() - 1;
-        let probes = |key| 1 + (index.position(&frames, key).0.wrapping_sub(Hashed::home(key)) & mask);
+        let probes = |key| 1 + (index.position(&frames, key).at.wrapping_sub(Hashed::home(key) as usize) & mask);
         let all = keys.map(probes);
         (all.clone().sum::<usize>() as f64 / count as f64, all.max().unwrap_or(0))
     }

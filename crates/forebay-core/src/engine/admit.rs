@@ -2,7 +2,7 @@
 //! resident blocks and waits for those under way; absent ones get frames, for which others may have
 //! to go.
 
-use super::memory::{Found, Room};
+use super::memory::{Found, Room, Row};
 use super::tell::For;
 use super::{Engine, MAX_READ_BYTES};
 use crate::event::{Action, Actions};
@@ -81,11 +81,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let Some(home) = self.storage.file(read.extent.file).map(|file| file.home()) else { return met };
         let wanted = read.label().demand;
         let caller = Caller { handler: read.handler, context: read.context };
+        let mut row = Row::default();
         for key in read.extent.keys() {
             let device = home.device_of(key.block());
             self.memory.hears_of(device, key);
             met.access = self.accessed(device, key, caller, read.extent.len);
-            match self.memory.look_up(key) {
+            match self.memory.look_up_next(key, &mut row) {
                 Found::Resident(slot) => {
                     self.storage.counters(device).hits += 1;
                     let stream = self.refer_resident(slot, device, wanted.has(key.block()), &met);

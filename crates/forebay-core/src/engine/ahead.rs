@@ -3,8 +3,10 @@
 use super::Engine;
 use super::admit::Met;
 use super::lookahead::{Followed, Turn};
+use super::storage::Storage;
 use super::tell::For;
 use crate::event::Actions;
+use crate::files::Home;
 use crate::index::Index;
 use crate::inflight::Read;
 use crate::replacement::Replacement;
@@ -19,10 +21,19 @@ const OTHERS: For = For::Others { again: false };
 struct Ahead {
     /// The stream.
     id: StreamId,
-    /// Its file.
+    /// The file.
     file: FileId,
+    /// Where its blocks lie.
+    home: Home,
     /// Where its reader's blocks go, if contexts have partitions.
     access: Option<Access>,
+}
+
+impl Ahead {
+    /// The same, in a file.
+    fn of(self, file: FileId, storage: &Storage) -> Ahead {
+        Ahead { file, home: storage.home(file), ..self }
+    }
 }
 
 impl<R: Replacement, I: Index> Engine<R, I> {
@@ -43,7 +54,8 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.lookahead.plan(&followed, read, met.missed, &self.memory, &mut self.storage)
         };
         self.lookahead.hears_read(id, read, met.missed.is_some() && turn != Turn::Lags);
-        let ahead = Ahead { id, file: read.extent.file, access: met.access };
+        let file = read.extent.file;
+        let ahead = Ahead { id, file, home: self.storage.home(file), access: met.access };
         self.fetch_planned(ahead, read, met, &followed, plan, out);
         self.fetch_elsewhere(ahead, read, out);
         id
@@ -86,6 +98,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.lookahead.elsewhere(read, &self.memory, &self.storage, &mut next);
         for &extent in &next {
             let mut apart = true;
+            let ahead = ahead.of(extent.file, &self.storage);
             if !extent.keys().all(|key| self.fetch_block(key, ahead, &mut apart, out)) {
                 break;
             }
@@ -125,7 +138,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         // In pieces, since whoever wants a block waits for all of its piece.
         let pieces = |rest: u32| Plan { piece: piece.min(rest), pieces: rest.div_ceil(piece), ..Plan::NOTHING };
-        let ahead = Ahead { file: region.file, ..ahead };
+        let ahead = ahead.of(region.file, &self.storage);
         // The blocks behind come with the demand.
         self.fetch_ahead(ahead, missed, pieces(region.end() - missed), out);
         let before = read.extent.start.saturating_sub(region.start);
@@ -159,12 +172,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             self.memory.expects(slot, ahead.id);
             return true;
         }
-        let device = self.storage.device_of(key).unwrap_or_default();
+        let device = ahead.home.device_of(key.block());
         let class = self.memory.class_of_prefetched(key, device, ahead.access);
         let Some(slot) = self.assign(key, class, OTHERS, out) else { return false };
         self.memory.is_ahead(slot);
         self.storage.counters(device).prefetched += 1;
-        self.runs.append_to_piece(key, self.storage.begins_unit(key), apart);
+        self.runs.append_to_piece(key, ahead.home.begins_unit(key.block()), apart);
         true
     }
 }

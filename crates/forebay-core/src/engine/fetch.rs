@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::Engine;
+use super::memory::Row;
 use super::requests::Anew;
 use super::runs::Runs;
 use crate::event::{Action, Actions, CALLED_OFF, Cause};
@@ -20,7 +21,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         for &extent in runs.as_slice() {
             // A run of demand may have been lengthened by prefetch: what the read waits for is what
             // it has pinned.
-            let pinned = extent.keys().take_while(|&key| self.memory.is_pinned(key)).count() as u32;
+            let pinned = self.memory.pinned_at_first(extent);
             let demand = label.demanded(Extent { len: pinned, ..extent });
             let Some(io) = self.start(extent, demand, stream, told, out) else { continue };
             if pinned > 0 {
@@ -166,8 +167,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// The blocks of `extent`, a part of what `fetch` fetched, are valid from now on.
     fn settle(&mut self, fetch: &Fetch, extent: Extent) {
         let block_cost = self.now.since(fetch.issued) / u64::from(fetch.extent.len.max(1));
+        let mut row = Row::default();
         for key in extent.keys() {
-            let Some(slot) = self.memory.resident(key) else { continue };
+            let Some(slot) = self.memory.next_resident(key, &mut row) else { continue };
             self.memory.costs(slot, fetch.device, block_cost);
             if (fetch.told || self.told.is_any()) && self.settles_for_list(slot, key, fetch) {
                 continue;

@@ -61,6 +61,12 @@ pub(super) enum Found {
     Resident(Slot),
 }
 
+/// The way through blocks that follow each other: the frame of the one before.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Row {
+    last: Slot,
+}
+
 impl<R: Replacement, I: Index> Memory<R, I> {
     /// Free frames, and nobody who has any yet.
     pub(super) fn new(
@@ -95,7 +101,18 @@ impl<R: Replacement, I: Index> Memory<R, I> {
     /// Where a block is.
     #[inline]
     pub(super) fn look_up(&self, key: BlockKey) -> Found {
-        match self.resident(key) {
+        self.found(self.resident(key))
+    }
+
+    /// The same of one block of a row after the other.
+    #[inline]
+    pub(super) fn look_up_next(&self, key: BlockKey, row: &mut Row) -> Found {
+        self.found(self.next_resident(key, row))
+    }
+
+    #[inline]
+    fn found(&self, slot: Option<Slot>) -> Found {
+        match slot {
             None => Found::Absent,
             Some(slot) if self.directory.frames.list(slot) == FETCHING => {
                 Found::UnderWay(slot, IoId(self.directory.frames.owner(slot).0))
@@ -107,6 +124,14 @@ impl<R: Replacement, I: Index> Memory<R, I> {
     /// The frame of a block that is resident or under way.
     pub(super) fn resident(&self, key: BlockKey) -> Option<Slot> {
         self.directory.find(key).filter(|&slot| !self.directory.frames.is_ghost(slot))
+    }
+
+    /// The same of one block of a row after the other.
+    #[inline]
+    pub(super) fn next_resident(&self, key: BlockKey, row: &mut Row) -> Option<Slot> {
+        let slot = self.directory.find_next(key, row.last).filter(|&slot| !self.directory.frames.is_ghost(slot))?;
+        row.last = slot;
+        Some(slot)
     }
 
     /// The number of a frame.
@@ -141,8 +166,9 @@ impl<R: Replacement, I: Index> Memory<R, I> {
     pub(super) fn hold(&mut self, extent: Extent) -> bool {
         let mut missing = 0;
         let mut held = 0;
+        let mut row = Row::default();
         for key in extent.keys() {
-            match self.resident(key) {
+            match self.next_resident(key, &mut row) {
                 Some(slot) if self.directory.frames.pins(slot) == u16::MAX => break,
                 Some(slot) => self.pin(slot),
                 None => missing += 1,
@@ -159,8 +185,9 @@ impl<R: Replacement, I: Index> Memory<R, I> {
     /// Ends a [`hold`](Self::hold).
     #[inline]
     pub(super) fn let_go(&mut self, extent: Extent) {
+        let mut row = Row::default();
         for key in extent.keys() {
-            if let Some(slot) = self.resident(key) {
+            if let Some(slot) = self.next_resident(key, &mut row) {
                 self.unpin(slot);
             }
         }
@@ -202,6 +229,15 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         self.resident(key).is_some_and(|slot| self.directory.frames.pins(slot) > 0)
     }
 
+    /// How many blocks, from the first of `extent` on, have frames that somebody holds.
+    pub(super) fn pinned_at_first(&self, extent: Extent) -> u32 {
+        let mut row = Row::default();
+        let pinned = |&key: &BlockKey| {
+            self.next_resident(key, &mut row).is_some_and(|slot| self.directory.frames.pins(slot) > 0)
+        };
+        extent.keys().take_while(pinned).count() as u32
+    }
+
     /// Gives an absent block a free frame, in the list of those being filled. `None` if there is
     /// none.
     pub(super) fn assign(&mut self, key: BlockKey, class: Class) -> Option<Slot> {
@@ -229,8 +265,9 @@ impl<R: Replacement, I: Index> Memory<R, I> {
 
     /// The frames of `extent` learn which fetch fills them.
     pub(super) fn are_filled_by(&mut self, extent: Extent, io: IoId) {
+        let mut row = Row::default();
         for key in extent.keys() {
-            if let Some(slot) = self.resident(key) {
+            if let Some(slot) = self.next_resident(key, &mut row) {
                 self.directory.frames.set_owner(slot, StreamId(io.0));
             }
         }

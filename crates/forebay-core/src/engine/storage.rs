@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use crate::counters::Counters;
 use crate::device::DeviceCost;
 use crate::devices::Device;
-use crate::files::{File, Files};
+use crate::files::{File, Files, Home};
 use crate::inflight::Fetch;
 use crate::seams::MAX_PIECE_BYTES;
 use crate::types::{BlockKey, DeviceId, Extent, FileId, Instant, StreamId};
@@ -164,9 +164,10 @@ impl Storage {
         self.files.get(key.file()).map(|file| file.device_of(key.block()))
     }
 
-    /// Whether a block lies on another device than the one before it.
-    pub(super) fn begins_unit(&self, key: BlockKey) -> bool {
-        self.files.get(key.file()).is_some_and(|file| file.home().begins_unit(key.block()))
+    /// Which blocks of a file lie on which device: all on the first one, of a file that nobody
+    /// knows.
+    pub(super) fn home(&self, file: FileId) -> Home {
+        self.files.get(file).map_or(Home::default(), File::home)
     }
 
     /// C_switch · R_tr where a block of a file lies, in blocks, at least one.

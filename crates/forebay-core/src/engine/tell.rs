@@ -257,7 +257,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                         self.memory.is_ahead_for_list(slot);
                         self.told.fetches(&at, key);
                         self.counts_hint(key);
-                        runs.append(key, self.storage.begins_unit(key));
+                        runs.append(key, self.storage.home(key.file()).begins_unit(key.block()));
                         fetched += 1;
                     }
                     Found::Resident(slot) => self.keep_if_named(slot, key),

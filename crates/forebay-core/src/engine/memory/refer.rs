@@ -194,7 +194,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         device: DeviceId,
         access: Option<Access>,
     ) -> Class {
-        let (ghost, partition) = (self.directory.find(key), self.partition(device));
+        let (ghost, partition) = (self.directory.ghost(key), self.partition(device));
         match access {
             None => self.segments.miss(&mut self.directory, partition, ghost),
             Some(access) => self.segments.missed_by(&mut self.directory, partition, key, ghost, access.place, false),
@@ -209,8 +209,11 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         device: DeviceId,
         access: Option<Access>,
     ) -> Class {
-        let (ghost, partition) = (self.directory.find(key), self.partition(device));
         let place = access.map(|access| access.place);
+        if place.is_none() && !self.unread.is_kept() {
+            return 0;
+        }
+        let (ghost, partition) = (self.directory.ghost(key), self.partition(device));
         match place {
             _ if self.unread.is_kept() => self.segments.recalls(&mut self.directory, partition, key, ghost, place),
             Some(place) => self.segments.missed_by(&mut self.directory, partition, key, ghost, place, true),

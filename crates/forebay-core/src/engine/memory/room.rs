@@ -38,6 +38,9 @@ impl<R: Replacement, I: Index> Memory<R, I> {
 
     /// The partition of a block.
     fn partition_of(&self, key: BlockKey, storage: &Storage) -> usize {
+        if self.divider.is_none() {
+            return 0;
+        }
         storage.device_of(key).map_or(0, |device| self.partition(device))
     }
 
@@ -51,7 +54,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         sharers: u32,
         now: Instant,
     ) -> Option<Room> {
-        if let Some(ghost) = self.directory.find(key) {
+        if let Some(ghost) = self.directory.ghost(key) {
             self.segments.remove(&mut self.directory, ghost);
             self.directory.release(ghost);
         }
