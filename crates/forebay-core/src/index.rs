@@ -23,16 +23,14 @@ pub trait Index {
     fn footprint(&self) -> usize;
 }
 
-/// Open addressing with linear probes and backward shifts; keys stay in the slab. At most half
-/// full.
+/// Open addressing with linear probes and backward shifts; keys stay in the slab. At most half full.
 ///
-/// An entry has the slot, and in the bits that slots leave how far it is from home, and a part of
-/// its key's hash. So a probe seldom looks at a wrong key, and a removal moves entries without a
-/// look at their keys:
+/// An entry has the slot, and in the bits that slots leave how far it is from home: so a removal
+/// moves entries without a look at their keys.
 ///
 /// ```text
-///   31 ........ d | d-1 ..... b | b-1 ........ 0
-///   bits of hash  |   distance  |     slot            0: empty
+///   31 ..... b | b-1 ........ 0
+///    distance  |     slot            0: empty
 /// ```
 ///
 /// A distance that has no room there is `most`, and then the key tells.
@@ -41,29 +39,17 @@ pub struct Hashed {
     table: Vec<u32>,
     /// b.
     bits: u32,
+    /// The bits of an entry that are its slot.
+    slots: u32,
     /// The largest distance: from there on, it is not known.
     most: u32,
 }
 
-/// Where a probe ended.
-#[derive(Clone, Copy)]
-struct Probe {
-    at: usize,
-    /// Zero if that is empty.
-    slot: Slot,
-    /// What is beside the slot.
-    beside: u32,
-}
-
 impl Hashed {
-    /// How many bits of an entry its distance has, if so many are left. In a table that is half
-    /// full, distances are nearly always shorter.
-    const DISTANCE: u32 = 7;
-
     /// An empty table of so many entries, of slots of so many bits.
     fn sized(size: usize, bits: u32) -> Hashed {
-        let most = (1 << (u32::BITS - bits).min(Self::DISTANCE)) - 1;
-        Hashed { table: vec![0; size], bits, most }
+        let slots = u32::MAX >> (u32::BITS - bits);
+        Hashed { table: vec![0; size], bits, slots, most: (u64::from(!slots) >> bits) as u32 }
     }
 
     /// Where a key would be in a table without end; callers mask it. One long multiplication, whose
@@ -71,63 +57,39 @@ impl Hashed {
     /// strides and many files to lattices, and so does the upper one. The factor is that of
     /// splitmix64's last step; of a dozen well-known ones it was the best on the keys of the test
     /// below.
-    #[inline]
-    fn home(key: BlockKey) -> u64 {
+    fn home(key: BlockKey) -> usize {
         let product = u128::from(key.raw()) * 0x94d0_49bb_1331_11eb;
         let folded = (product >> 64) as u64 ^ product as u64;
-        folded ^ (folded >> 32)
+        (folded ^ (folded >> 32)) as usize
     }
 
-    /// The part of an entry beside its slot, of a key with this home. The home is the hash's lower
-    /// bits, so these are upper ones.
-    #[inline]
-    fn beside(&self, home: u64, distance: u32) -> u32 {
-        let tag = (home >> 40) * (u64::from(self.most) + 1);
-        ((tag | u64::from(distance.min(self.most))) << self.bits) as u32
-    }
-
-    #[inline]
-    fn slot(&self, entry: u32) -> Slot {
-        entry & (u32::MAX >> (u32::BITS - self.bits))
+    /// The entry of a slot at a distance from home.
+    fn entry(&self, slot: Slot, distance: usize) -> u32 {
+        let distance = distance.min(self.most as usize) as u64;
+        slot | (distance << self.bits) as u32
     }
 
     /// How far an entry at a place is from home.
-    #[inline]
-    fn distance(&self, frames: &Frames, entry: u32, at: usize) -> u32 {
-        let distance = (u64::from(entry) >> self.bits) as u32 & self.most;
-        if distance < self.most {
-            return distance;
+    fn distance(&self, frames: &Frames, entry: u32, at: usize) -> usize {
+        match (u64::from(entry) >> self.bits) as u32 {
+            distance if distance < self.most => distance as usize,
+            _ => at.wrapping_sub(Self::home(frames.key(entry & self.slots))) & (self.table.len() - 1),
         }
-        at.wrapping_sub(Self::home(frames.key(self.slot(entry))) as usize) as u32 & (self.table.len() - 1) as u32
     }
 
-    /// An entry at a distance from home, so many steps nearer.
+    /// The table position that holds `key`, or the empty one where it would go, and its slot.
     #[inline]
-    fn nearer(&self, entry: u32, distance: u32, steps: u32) -> u32 {
-        let fewer = distance.min(self.most) - (distance - steps).min(self.most);
-        entry - (u64::from(fewer) << self.bits) as u32
-    }
-
-    /// The table position that holds `key`, or the empty one where it would go.
-    #[inline]
-    fn position(&self, frames: &Frames, key: BlockKey) -> Probe {
+    fn position(&self, frames: &Frames, key: BlockKey) -> (usize, Slot) {
         let table = self.table.as_slice();
-        let home = Self::home(key);
-        let mut at = home as usize;
-        let mut distance = 0;
+        let mut at = Self::home(key);
         loop {
             // Masked right before it is used, so that the compiler sees that it lies inside.
             at &= table.len() - 1;
-            let (entry, beside) = (table[at], self.beside(home, distance));
-            if entry == 0 {
-                return Probe { at, slot: 0, beside };
-            }
-            let slot = self.slot(entry);
-            if entry ^ slot == beside && frames.key(slot) == key {
-                return Probe { at, slot, beside };
+            let slot = table[at] & self.slots;
+            if slot == 0 || frames.key(slot) == key {
+                return (at, slot);
             }
             at += 1;
-            distance += 1;
         }
     }
 }
@@ -141,32 +103,30 @@ impl Index for Hashed {
     }
 
     fn get(&self, frames: &Frames, key: BlockKey) -> Option<Slot> {
-        let Probe { slot, .. } = self.position(frames, key);
+        let (_, slot) = self.position(frames, key);
         (slot != 0).then_some(slot)
     }
 
     fn insert(&mut self, frames: &Frames, key: BlockKey, slot: Slot) {
         let mask = self.table.len() - 1;
-        let home = Self::home(key);
-        let mut at = home as usize & mask;
-        let mut distance = 0;
+        let home = Self::home(key) & mask;
+        let mut at = home;
         while self.table[at] != 0 {
-            debug_assert!(frames.key(self.slot(self.table[at])) != key, "{key:?} is indexed already");
+            debug_assert!(frames.key(self.table[at] & self.slots) != key, "{key:?} is indexed already");
             at = (at + 1) & mask;
-            distance += 1;
         }
-        self.table[at] = slot | self.beside(home, distance);
+        self.table[at] = self.entry(slot, at.wrapping_sub(home) & mask);
     }
 
     fn replace(&mut self, frames: &Frames, key: BlockKey, slot: Slot) {
-        let Probe { at, slot: old, beside } = self.position(frames, key);
+        let (at, old) = self.position(frames, key);
         debug_assert!(old != 0, "{key:?} is not indexed");
-        self.table[at] = slot | beside;
+        self.table[at] = self.table[at] & !self.slots | slot;
     }
 
     fn remove(&mut self, frames: &Frames, key: BlockKey) {
         let mask = self.table.len() - 1;
-        let Probe { at: mut hole, slot: old, .. } = self.position(frames, key);
+        let (mut hole, old) = self.position(frames, key);
         debug_assert!(old != 0, "{key:?} is not indexed");
         let mut at = hole;
         // An entry whose probes went past the hole moves into it.
@@ -177,9 +137,9 @@ impl Index for Hashed {
                 break;
             }
             let distance = self.distance(frames, entry, at);
-            let step = (at.wrapping_sub(hole) & mask) as u32;
+            let step = at.wrapping_sub(hole) & mask;
             if distance >= step {
-                self.table[hole] = self.nearer(entry, distance, step);
+                self.table[hole] = self.entry(entry & self.slots, distance - step);
                 hole = at;
             }
         }
@@ -287,7 +247,7 @@ mod tests {
             index.insert(&frames, key, slot);
         }
         let mask = index.table.len() - 1;
-        let probes = |key| 1 + (index.position(&frames, key).at.wrapping_sub(Hashed::home(key) as usize) & mask);
+        let probes = |key| 1 + (index.position(&frames, key).0.wrapping_sub(Hashed::home(key)) & mask);
         let all = keys.map(probes);
         (all.clone().sum::<usize>() as f64 / count as f64, all.max().unwrap_or(0))
     }
