@@ -51,7 +51,7 @@ struct Probe {
     at: usize,
     /// Zero if that is empty.
     slot: Slot,
-    /// What is beside the slot.
+    /// The bits beside the slot: the distance from home, and a part of the hash.
     beside: u32,
 }
 
