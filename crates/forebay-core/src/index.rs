@@ -23,7 +23,8 @@ pub trait Index {
     fn footprint(&self) -> usize;
 }
 
-/// Open addressing with linear probes and backward shifts; keys stay in the slab. At most half full.
+/// Open addressing with linear probes and backward shifts; keys stay in the slab. At most half
+/// full.
 ///
 /// An entry has the slot, and in the bits that slots leave how far it is from home: so a removal
 /// moves entries without a look at their keys.

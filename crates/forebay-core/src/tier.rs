@@ -251,9 +251,9 @@ impl Tier {
         worth.extend(parts(run, chunk_blocks).filter(|&part| !there(part) && admission.admits(part, compared)));
     }
 
-    /// Takes room for so many blocks in the open segment. What lay there is no longer here. `None`
-    /// if the segment has not enough, and for the first piece of all: then it is time for a
-    /// [`turn`](Tier::turn).
+    /// Takes room for so many blocks in the open segment. The tier forgets the blocks that lay
+    /// there. `None` if the segment has not enough, and for the first piece of all: then it is time
+    /// for a [`turn`](Tier::turn).
     pub fn reserve(&mut self, blocks: u32) -> Option<Place> {
         let place = self.segments.reserve(blocks)?;
         self.index.overwrite(place, blocks, self.setup.chunk_blocks);

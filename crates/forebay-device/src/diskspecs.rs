@@ -31,9 +31,9 @@
 //! - `Maximum read-ahead (blks)` with `Buffer continuous read` 4: DiskSim reads on to the track's end
 //!   all the same, and a smaller segment keeps the last sectors.
 //!
-//! Added is one time that DiskSim does not have: a read takes half of the shortest seek at least,
-//! even on the track under the head (`Overheads::least_read_seek_ms`). `docs/notes/2026-11-28-disks.md`
-//! has the measurements.
+//! Added is one time that DiskSim does not have: the arm takes at least half of the shortest seek
+//! to a read, even on the track under the head (`Overheads::least_read_seek_ms`).
+//! `docs/notes/2026-11-28-disks.md` has the measurements.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
 //! A flash drive: a latency that varies, a rate for one request, several requests at once, a rate
 //! for all together; for writes other ones. Whole pages are read and written.
 //!
-//! With `[model.ssd.flash]` the drive collects garbage ([`flash`]): the pages that it copies take of
-//! the rate that all writes share, and a read may have to wait for a die that is being written.
+//! With `[model.ssd.flash]` the drive collects garbage ([`flash`]): the pages that it copies take
+//! their part of the rate that all writes share, and a read may have to wait for a die that is
+//! being written.
 //!
 //! Left out: which die a page is on (random requests meet only in the rate that all share, and reads
 //! with writes by chance), garbage collection without that table other than as a rate of writes that

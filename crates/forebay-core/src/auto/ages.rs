@@ -7,13 +7,16 @@
 /// The low bits of virtual time: only ages are compared.
 pub(super) type Moment = u32;
 
-/// The largest age of a hit block lately: in this window and the one before. A window is as long
-/// as the largest age, so that a block that goes on coming back at that age is always seen; and at
-/// least as long as the cache has frames.
+/// The largest age of a hit block lately: in this window and the one before. A window has as many
+/// references as the largest age, so that a block that goes on coming back at that age is always
+/// seen. It has at least as many references as the cache has frames.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ages {
+    /// When this window began.
     began: Moment,
+    /// The largest age in it.
     largest: Moment,
+    /// The largest age in the window before.
     before: Moment,
 }
 

@@ -13,21 +13,23 @@
 //!            └──▶ a queue of a fiftieth of the frames ────┴───▶ first victims
 //! ```
 //!
-//! By the first rule, *returns*:
+//! By the first rule, *returns* ([`View::Whole`](super::duel::View::Whole)):
 //!
 //! - One run of 32 is admitted by chance (bimodal insertion: Qureshi et al., ISCA 2007, §4), so
 //!   that the kept blocks change with time. Runs of 32 blocks are drawn, since a scan that hits
 //!   single blocks here and there pays a switch at each. They are drawn anew after as many accesses
 //!   as there are entries (see below).
-//! - A block is admitted that was missed before, and more recently than the
-//!   default policy's last victim was used, as in LIRS (Jiang and Zhang, SIGMETRICS 2002, §3.1): of
-//!   the two it comes back sooner. If the kept blocks are of no use any more, their victims are
-//!   old, and any block missed twice replaces them. In a loop all kept blocks were used since.
+//! - A block is admitted that was missed before, and more recently than the default policy's last
+//!   victim was used, as in LIRS (Jiang and Zhang, SIGMETRICS 2002, §3.1): of the two it comes back
+//!   sooner. If the kept blocks are of no use any more, their victims are old, and any block missed
+//!   twice replaces them. In a loop all kept blocks were used since.
 //!
-//! Where everything is read once a round, but in another order each time, both exchange kept blocks
-//! for others that are worth no more, and the one that is due next goes first. The second rule,
-//! *ages*, admits a block only in the place of one that is done with: the last victim was used more
-//! than twice as long ago as any block that was hit lately ([`Ages`]).
+//! Some data are read once a round, but in another order each time. There, draws and returns
+//! exchange kept blocks for others that are worth no more, and the kept block that is due next goes
+//! first. The second rule, *ages* ([`View::Still`](super::duel::View::Still)), admits a block only
+//! in the place of one that is *done with*: the last victim was used more than twice as long ago as
+//! any block that was hit lately ([`Ages`]). `docs/notes/2026-11-28-auto-settled.md` compares
+//! rules.
 //!
 //! The times of misses are kept by hash, an entry for each block: a block whose entry another block
 //! takes is forgotten.

@@ -2,12 +2,12 @@
 //!
 //! AMP's partitions are a bet on patterns. If loops leave blocks out for some rounds, or overlap,
 //! the default policy alone misses less (AMP §4 has no such case; our traces `kernel` and `sqlite`
-//! have). A measurement decides: both replay a sample of the references, the blocks whose hash is
-//! small, in caches that are as much smaller (SHARDS, Waldspurger et al., FAST 2015). The view
-//! whose misses cost less, by more than chance, has the segment. A miss costs a transfer and the
-//! block's part of a switch, since streams are fetched in pieces. If the default policy wins, all
-//! contexts' blocks go there, and the loops' are moved or swept, as those of any loop that has
-//! ended.
+//! have). A measurement decides. A *view* is a way to place a segment's blocks, with partitions or
+//! without. Each view replays a sample of the references, the blocks whose hash is small, in a
+//! cache that is as much smaller (SHARDS, Waldspurger et al., FAST 2015). The view whose misses
+//! cost least, by more than chance, has the segment. A miss costs a transfer and the block's part
+//! of a switch, since streams are fetched in pieces. If the default policy wins, all contexts'
+//! blocks go there, and the loops' are moved or swept, as those of any loop that has ended.
 //!
 //! ```text
 //!                      ┌─▶ default policy with partitions, 1/n ──▶ misses ─┐
@@ -16,7 +16,8 @@
 //!                      └─▶ the same, by another rule, 1/n ─────▶ misses ───┘
 //! ```
 //!
-//! The last two take part if [`Views::bimodal`] says so. Then the default policy begins, so that
+//! These are [`View::Contexts`], [`View::Plain`], [`View::Whole`] and [`View::Still`]. The last two
+//! (`bimodal`) take part if [`Views::bimodal`] says so. Then the default policy begins, so that
 //! nothing is lost before anything is known, and misses count for longer. A database changes
 //! between phases in which different views are better. A change of view moves no blocks, so it
 //! costs up to a cache of misses. The view that is better over a whole round of phases should have
@@ -24,7 +25,8 @@
 //!
 //! When the default policy takes the segment back, its lists tell of the blocks that another view
 //! kept. ARC can stay for long in a state that such lists lead to, and that its small cache, which
-//! nobody disturbs, does not have. So it begins anew, with the balance of the small one.
+//! no other view disturbs, does not have. So it begins anew, with the balance of the small one.
+//! `docs/notes/2026-11-28-auto-settled.md` has the figures.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -72,7 +74,7 @@ impl View {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Views {
-    /// Whether the whole cache as one loop takes part.
+    /// Whether the two views take part in which the whole cache is one loop.
     pub bimodal: bool,
     /// Whether one-shot blocks are dropped also while loops have no partitions: their frames are
     /// room for blocks ahead, which no count of misses shows.
@@ -99,11 +101,11 @@ struct Rules {
 }
 
 const OF_TWO: Rules = Rules { first: View::Contexts, frames: 256, most: 4096 };
-const OF_THREE: Rules = Rules { first: View::Plain, frames: 320, most: 3 << 14 };
+const OF_ALL: Rules = Rules { first: View::Plain, frames: 320, most: 3 << 14 };
 
 impl Rules {
     fn of(views: Views) -> Rules {
-        if views.bimodal { OF_THREE } else { OF_TWO }
+        if views.bimodal { OF_ALL } else { OF_TWO }
     }
 
     /// One block of this many is in the sample of a segment of at most `frames`.
@@ -125,7 +127,7 @@ pub struct Duel<R> {
     until_asked: u32,
     view: View,
     drops: bool,
-    /// The placement of new blocks under [`View::Whole`], if that takes part.
+    /// The placement of new blocks under [`View::Whole`] and [`View::Still`], if these take part.
     bimodal: Option<Bimodal>,
     /// The balance with which the default policy is about to begin anew.
     anew: Option<u32>,

@@ -22,8 +22,8 @@
 //! | `demand` | fast readers need more ahead (SCM §4.1) | `tests/all/explain.rs` | one fast reader beside slow ones |
 //! | `company` | a stream alone on a device pays no switch | `tests/all/explain.rs` | one stream and reuse in one memory |
 //! | `near` | free frames cost nothing | `tests/all/near.rs` | files that fit, read at random |
-//! | `steps` | mostly equal steps go on (Leap) | `steps.rs` | arrays, strides on stores |
-//! | `sequel` | what followed last time follows again | `sequel.rs` | starts of containers |
+//! | `steps` | mostly equal steps go on (Leap) | `steps.rs` here, `tests/all/elsewhere.rs` | arrays, strides on stores |
+//! | `sequel` | what followed last time follows again | `sequel.rs` here, `tests/all/elsewhere.rs` | starts of containers |
 
 mod ages;
 mod bimodal;

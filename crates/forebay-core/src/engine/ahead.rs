@@ -136,7 +136,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         if region.end().saturating_sub(missed) <= planned {
             return false;
         }
-        // In pieces, since whoever wants a block waits for all of its piece.
+        // In pieces, since a reader of a block waits for all of its piece.
         let pieces = |rest: u32| Plan { piece: piece.min(rest), pieces: rest.div_ceil(piece), ..Plan::NOTHING };
         let ahead = ahead.of(region.file, &self.storage);
         // The blocks behind come with the demand.

@@ -31,8 +31,8 @@ pub trait Core: Send {
     /// But a read also says that its handler runs ([`Ran`](crate::EventKind::Ran)). Where there is
     /// a prefetch cache, a driver that takes the short cut says so itself, now and then.
     fn hit(&mut self, key: BlockKey, device: DeviceId, caller: Caller) -> Option<FrameId>;
-    /// From now on [`hit`](Self::hit) answers `None`: whoever records wants every reference to be
-    /// an event.
+    /// From now on [`hit`](Self::hit) answers `None`: a recorder wants every reference to be an
+    /// event.
     fn no_short_cut(&mut self);
     /// Holds the frame of a [`hit`](Self::hit), at the same moment, until [`unpin`](Self::unpin).
     /// `false` if too many hold it already.

@@ -3,8 +3,9 @@
 //! The room knows places in lists and names of blocks, and no frame. It answers whether a read is
 //! one that a list names, which item is fetched next, and which of the kept blocks is used last.
 //!
-//! A list is an order with a cursor. Whoever reads what it names moves the cursor, past entries
-//! that nobody reads as well (`list`). So nothing is fetched for a list that nobody follows.
+//! A list is an order with a cursor. A reader of the blocks that it names moves the cursor, past
+//! entries that nobody reads as well (`list`). So nothing is fetched for a list that nobody
+//! follows.
 //!
 //! The room holds a window of each list: the driver has the rest, and tells it as the cursor moves.
 //! All windows together have at most one item for four frames, and 1,024 at least; an item is up to
@@ -193,7 +194,7 @@ impl Told {
         (self.most / others.max(1)).saturating_sub(own).min(self.most.saturating_sub(all)) as u32
     }
 
-    /// A list is told an extent, behind what it has. What is beyond all bounds is left out.
+    /// A list is told an extent, behind its items. Blocks beyond all bounds are left out.
     pub(super) fn tells(&mut self, number: ToldId, extent: Extent, now: Instant) {
         if !self.lists.contains_key(&number) && self.lists.len() >= MOST_LISTS {
             let silent = self.lists.iter().min_by_key(|(_, list)| list.read_at());

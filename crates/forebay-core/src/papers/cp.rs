@@ -2,9 +2,13 @@
 //! one switch, S_p = C_switch · R_tr, and the total disk time is at most twice that of the optimal
 //! offline strategy.
 //!
-//! Slow start: "a relatively small initial prefetching depth (i.e., 16 pages). When the data access
-//! pattern is deemed as sequential, the depth for each additional prefetching operation is doubled
-//! until it reaches the desired competitive prefetching depth."
+//! Slow start: "a relatively small initial prefetching depth […] (i.e., 16 pages). When the data
+//! access pattern is deemed as sequential by the OS, the depth for each additional prefetching
+//! operation is doubled until it reaches the desired competitive prefetching depth."
+//!
+//! The depth itself is [`DeviceCost::competitive_depth`](crate::DeviceCost::competitive_depth). The
+//! engine asks for it at the place of each fetch, with the mean seek distance
+//! (`engine/storage.rs`).
 //!
 //! The trigger is the kernel's, which CP left as it was: an access within the ahead window, the
 //! latest piece, issues the next one, also if the window is still on its way. So a reader that the

@@ -9,7 +9,7 @@
 //! answer of [`Contexts`](crate::seams::Contexts).
 //!
 //! Every hit goes through callers, and through the parts for contexts. So both are known here by
-//! their types. Whatever may differ is behind seams that are not asked on most hits.
+//! their types. Everything that may differ is behind seams that are not asked on most hits.
 
 mod callers;
 mod parted;

@@ -26,7 +26,7 @@ pub struct Segments<R> {
     parted: Vec<Parted>,
     /// Blocks whose hash is below this are in the sample of a placement.
     sampled: u64,
-    /// How many lists each of those has.
+    /// How many lists the parts of each segment have.
     each: usize,
 }
 

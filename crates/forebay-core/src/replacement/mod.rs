@@ -16,8 +16,8 @@
 //! may be asked for more victims than it inserts, or insert without being asked for one; whatever
 //! size it was told last (`resize`), it keeps to that many `ghosts`, from the next insertion on.
 //!
-//! To add a policy: a file here, a line in [`registry!`](crate::presets), and its naive twin under
-//! `tests/model`.
+//! To add a policy: a file here with its two lines below, a line in [`registry!`](crate::presets),
+//! and its naive twin under `tests/all/model`.
 //!
 //! ```
 //! use forebay_core::directory::Directory;
@@ -210,8 +210,8 @@ pub trait Replacement {
         let _ = frames;
     }
 
-    /// What part of its frames the kind of blocks should have that it balances with the others, in
-    /// parts of [`ALL`].
+    /// The balance between the kinds of blocks that it keeps apart: the part of its frames that one
+    /// kind should have, in parts of [`ALL`].
     fn balance(&self) -> u32 {
         0
     }

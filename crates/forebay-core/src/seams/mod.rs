@@ -12,7 +12,8 @@
 //!
 //! The engine has the state and all control flow, and knows no policy by name. A policy knows the
 //! state that it is shown, and no engine. To add one: a file in [`papers`](crate::papers) that
-//! implements a seam, and a line in [`presets`](crate::presets).
+//! implements a seam, a value that makes it in `presets/`, and a line in
+//! [`presets`](crate::presets). CONTRIBUTING.md has the places one by one.
 
 mod contexts;
 mod divider;

@@ -242,7 +242,7 @@ pub struct Near {
 pub struct Sight<'a> {
     /// The stream's place.
     pub id: StreamId,
-    /// The stream; `next` is already behind the access.
+    /// The stream; its `next` is already the block after the access.
     pub stream: &'a Stream,
     /// How many blocks the access asks for.
     pub request: u32,

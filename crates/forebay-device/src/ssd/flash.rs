@@ -1,5 +1,5 @@
-//! Where a flash drive's pages are, and the garbage that it collects: a page-mapped translation
-//! layer with greedy cleaning.
+//! The places of a flash drive's pages, and the garbage that it collects: a page-mapped translation
+//! layer with greedy cleaning. `docs/notes/2026-11-28-disks.md` compares it with the closed form.
 //!
 //! ```text
 //!  host page ─┐                ┌── block: valid ▓▓░▓░░▓░ invalid      victim: the fewest valid pages
@@ -38,7 +38,7 @@ pub struct Description {
     pub program_ms: f64,
 }
 
-/// What a drive has been through.
+/// The past of a drive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
@@ -182,8 +182,8 @@ impl Flash {
     }
 }
 
-/// The garbage of a drive of any size. Of each `group` pages one is followed, chosen by chance: what
-/// is random stays random, and what is written or overwritten together stays together.
+/// The garbage of a drive of any size. Of each `group` pages one is followed, chosen by chance:
+/// random writes stay random, and pages that are written or overwritten together stay together.
 #[derive(Clone, Debug)]
 pub(crate) struct Garbage {
     description: Description,

@@ -92,7 +92,7 @@ pub(super) struct Known {
     pub(super) label_bytes: u64,
 }
 
-/// What a level is told of its requests.
+/// The knowledge that a level gets of its requests.
 #[derive(Clone, Copy)]
 pub(super) struct Told {
     /// How many streams it remembers, if that is said.

@@ -4,7 +4,8 @@
 //! The first two are worth nothing by themselves: a file may be read in random portions, and
 //! differently each time. So both are believed only while they keep coming true. All is known by
 //! program context (AMP §6), as far as contexts are known, else by device. This goes past the
-//! papers, which know none of it ("kernel-level prefetching does not have this knowledge", CP §2).
+//! papers, which know none of it ("kernel-level prefetching […] does not have this knowledge", CP
+//! §2).
 //!
 //! ```text
 //!   a stream is over ──▶ Habits of its context, of its device: whole │ again │ goes on │ lengths

@@ -10,7 +10,8 @@ use crate::inflight::Fetch;
 use crate::seams::{Limits, Reclaimer, Sharers};
 use crate::types::{BlockKey, HandlerId, Instant};
 
-/// The reclaimer of prefetched frames, and the history of those that went.
+/// The reclaimer of prefetched frames, and the history of those that went. The policy is behind
+/// [`Reclaimer`]: this only asks it. The steps reach it by `Memory::unread`.
 pub(in crate::engine) struct PrefetchCache {
     reclaimer: Option<Box<dyn Reclaimer>>,
     history: EvictionHistory,

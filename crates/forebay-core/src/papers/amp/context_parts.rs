@@ -90,10 +90,11 @@ const ONE: u64 = 1 << 32;
 ///   loops would never get a block of it.
 ///
 /// Known weaknesses. Blocks that a loop leaves out for some rounds are swept and go first, though
-/// they are wanted again, like headers that only some files include: kernel at a fifth of its pages
-/// misses 39 % more than ARC. If they stay with the default policy, or for a turnover of the cache,
-/// they cost as much elsewhere. And that policy is told that it has the whole segment; told only
-/// the part that loops leave, it gains on some loads and loses on others.
+/// they are wanted again, like headers that only some files include: the recorded compile `kernel`
+/// misses 39 % more than ARC with memory for a fifth of its pages. If they stay with the default
+/// policy, or for a turnover of the cache, they cost as much elsewhere. And that policy is told
+/// that it has the whole segment; told only the part that loops leave, it gains on some loads and
+/// loses on others.
 #[derive(Clone, Debug)]
 pub struct ContextParts {
     /// The first of the default policy's lists, and how many have frames.

@@ -253,7 +253,8 @@ impl Detector {
         self.number(now);
     }
 
-    /// The most popular loops, "in terms of unique block count, up to a fixed number" (AMP §3.3).
+    /// The most popular loops ("in terms of unique block count"), "up to a fixed number" (AMP
+    /// §3.3).
     fn number(&mut self, now: u64) {
         self.ranks.clear();
         for (at, known) in (0..).zip(&self.contexts) {

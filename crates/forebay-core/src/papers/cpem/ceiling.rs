@@ -163,9 +163,10 @@ impl Ceiling {
     fn compare(&mut self, before: Rate, rate: u64, took: u64) -> Rate {
         let mean = before.mean.midpoint(rate);
         let obvious = |than: u64| {
-            // By chance, a number of misses deviates by its root.
-            let misses = than.saturating_mul(SCALE) / (took / 1_000_000).max(1);
-            let chance = misses.saturating_mul(1_000).isqrt();
+            // By chance, a number of misses deviates by its root. This is the variance of the
+            // rate, in thousands.
+            let variance = than.saturating_mul(SCALE) / (took / 1_000_000).max(1);
+            let chance = variance.saturating_mul(1_000).isqrt();
             OBVIOUS_RATE.max(than / OBVIOUS_SHARE + chance)
         };
         if mean > before.lowest + obvious(before.lowest) {

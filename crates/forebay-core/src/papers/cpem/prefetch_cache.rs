@@ -1,4 +1,4 @@
-//! The prefetch cache (CPEM §4.1): "used to manage prefetched but not-yet-referenced pages".
+//! The prefetch cache (CPEM §4.1), "to manage prefetched but not-yet-referenced pages".
 //!
 //! "Pages in the prefetch cache are organized in a FIFO queue. Prefetched pages are initially
 //! attached to the tail of the queue." "When a page is referenced, it is moved from the prefetch

@@ -2,7 +2,8 @@
 //!
 //! "Repartitioning occurs in four steps": the wait time of each device over the last W requests,
 //! and their mean; relative wait times; page consumers, whose relative wait is above the threshold;
-//! page suppliers, whose relative wait is below the mean.
+//! page suppliers, whose relative wait is below the mean. [`Epochs`] takes the first two steps, and
+//! says which of the states below each partition is in; the other two are here.
 //!
 //! ```text
 //!   relative │             ╱╲

@@ -148,7 +148,7 @@ fn uniform_writes_are_amplified_as_published() {
     }
 }
 
-/// What is overwritten in order leaves whole blocks of garbage.
+/// Pages that are overwritten in order leave whole blocks of garbage.
 #[test]
 fn writes_in_order_copy_nothing() {
     let mut flash = Flash::new(10_000, 64, 0.1);
