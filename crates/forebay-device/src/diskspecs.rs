@@ -28,8 +28,8 @@
 //! - `Maximum number of write segments`: at most one write is on its way to the media at a time.
 //! - `Fast write level` 1 and 2 are the same: both let go of the host once its data are on board.
 //! - `Percent error in rpms`: DiskSim does not use it either.
-//! - `Maximum read-ahead (blks)` with `Buffer continuous read` 4: DiskSim reads on to the track's end
-//!   all the same, and a smaller segment keeps the last sectors.
+//! - `Maximum read-ahead (blks)` with `Buffer continuous read` 4: DiskSim reads on to the track's
+//!   end all the same, and a smaller segment keeps the last sectors.
 //!
 //! Added is one time that DiskSim does not have: the arm takes at least half of the shortest seek
 //! to a read, even on the track under the head (`Overheads::least_read_seek_ms`).

@@ -18,8 +18,8 @@ pub struct Cache {
     /// How far the head reads on after a request.
     #[serde(default)]
     pub read_ahead: ReadAhead,
-    /// KiB beyond a request that it reads at the most. If not given: a segment, or with `next-track`
-    /// to the end of that track. A segment that is smaller keeps the last sectors.
+    /// KiB beyond a request that it reads at the most. If not given: a segment, or with
+    /// `next-track` to the end of that track. A segment that is smaller keeps the last sectors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_read_ahead_kib: Option<f64>,
     /// KiB beyond a request that it reads before anything else.

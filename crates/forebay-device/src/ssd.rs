@@ -5,9 +5,9 @@
 //! their part of the rate that all writes share, and a read may have to wait for a die that is
 //! being written.
 //!
-//! Left out: which die a page is on (random requests meet only in the rate that all share, and reads
-//! with writes by chance), garbage collection without that table other than as a rate of writes that
-//! lasts, and the buffer that makes a short burst of writes quicker than that.
+//! Left out: which die a page is on (random requests meet only in the rate that all share, and
+//! reads with writes by chance), garbage collection without that table other than as a rate of
+//! writes that lasts, and the buffer that makes a short burst of writes quicker than that.
 
 use forebay_core::{DeviceCost, Instant};
 use serde::{Deserialize, Serialize};

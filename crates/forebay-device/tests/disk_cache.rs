@@ -137,8 +137,8 @@ fn a_sequential_reader_is_a_track_behind() {
     assert!(run(300) > HIT + 1e-6);
 }
 
-/// Without a bound of its own it reads to the end of that track, and the segment of 20 sectors keeps
-/// the last ones: what follows the request is read, and gone.
+/// Without a bound of its own it reads to the end of that track, and the segment of 20 sectors
+/// keeps the last ones: what follows the request is read, and gone.
 #[test]
 fn a_small_segment_slides_over_the_track() {
     let cache = Cache { read_ahead: ReadAhead::NextTrack, read_ahead_on_hit: false, ..Cache::new(1, 10.0) };

@@ -155,8 +155,8 @@ fn measured_quantiles_are_those_of_the_model() {
     assert!((mean / 13.7 - 1.0).abs() < 0.05, "{mean}");
 }
 
-/// The tail decides how long requests take that are waited for together: the slowest of 100 is later
-/// than p99 says in most cases.
+/// The tail decides how long requests take that are waited for together: the slowest of 100 is
+/// later than p99 says in most cases.
 #[test]
 fn the_99th_percentile_is_met_by_those_that_read_in_parallel() {
     let text = "name = 'many'\nabout = ''\n[model.object-store]\nrate_mb_s = 93\nconnections = 100\n";
@@ -176,14 +176,14 @@ fn the_99th_percentile_is_met_by_those_that_read_in_parallel() {
         last[250]
     };
     assert_eq!(slowest("median_ms = 10"), 10);
-    // The slowest of 100 is below what 0.5^(1/100) of all stay below in half of the cases. That share
-    // is 0.9931, and 75 + (0.9931 − 0.99) / 0.009 · 84 = 103.9 ms. The median of 501 runs is off by 4
-    // ms at one standard deviation.
+    // The slowest of 100 is below what 0.5^(1/100) of all stay below in half of the cases. That
+    // share is 0.9931, and 75 + (0.9931 − 0.99) / 0.009 · 84 = 103.9 ms. The median of 501 runs is
+    // off by 4 ms at one standard deviation.
     let quantiles = "quantiles = [[0.0, 7], [0.5, 10], [0.9, 14], [0.99, 75], [0.999, 159], [1.0, 1034]]";
     let measured = slowest(quantiles);
     assert!((84..124).contains(&measured), "{measured} ms");
-    // Asked again after 20 ms, the slowest one has a second chance: 0.091 are later than that, and of
-    // those 0.076 (0.0069 of all) later than 20 + 30.4 ms.
+    // Asked again after 20 ms, the slowest one has a second chance: 0.091 are later than that, and
+    // of those 0.076 (0.0069 of all) later than 20 + 30.4 ms.
     let again = slowest(&format!("{quantiles}\nretry = {{ after_ms = 20 }}"));
     assert!((45..56).contains(&again), "{again} ms");
 }

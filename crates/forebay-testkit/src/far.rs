@@ -183,41 +183,43 @@ impl Shared {
         count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Passes the answer on, no faster than the connection may be.
+    /// Passes the answer on, no faster than the connection may be. Bytes are counted before they go
+    /// out, so that a client that has all of them finds them counted.
     fn answer(&self, server: &Upstream, client: &TcpStream, head: &Head) -> io::Result<()> {
         let mut to = client;
         let begun = &head.bytes[head.length..];
         match head.body {
             Body::Length(length) => {
+                self.add(begun.len() as u64);
                 to.write_all(&head.bytes)?;
                 let mut pace = Pace { rate: self.distance.connection_rate, due: Instant::now() };
-                self.passed(begun.len(), &mut pace);
+                pace.passed(begun.len());
                 let mut left = length.saturating_sub(begun.len() as u64);
                 while left > 0 {
-                    let moved = server.pass(client, left.min(PIECE as u64) as usize)?;
-                    self.passed(moved, &mut pace);
-                    left -= moved as u64;
+                    let taken = server.take(left.min(PIECE as u64) as usize)?;
+                    self.add(taken as u64);
+                    server.give(client, taken)?;
+                    pace.passed(taken);
+                    left -= taken as u64;
                 }
                 Ok(())
             }
             Body::Chunks => {
                 to.write_all(&head.bytes[..head.length])?;
-                let passed = pass_chunks(BufReader::new(begun.chain(&server.stream)), to)?;
-                self.bytes.fetch_add(passed, Ordering::Relaxed);
-                Ok(())
+                pass_chunks(BufReader::new(begun.chain(&server.stream)), to, |bytes| self.add(bytes))
             }
+            // But for these, whose number is known only at their end.
             Body::UntilClosed => {
                 to.write_all(&head.bytes)?;
                 let passed = begun.len() as u64 + io::copy(&mut &server.stream, &mut to)?;
-                self.bytes.fetch_add(passed, Ordering::Relaxed);
+                self.add(passed);
                 Ok(())
             }
         }
     }
 
-    fn passed(&self, bytes: usize, pace: &mut Pace) {
-        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        pace.passed(bytes);
+    fn add(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 }
 
@@ -296,23 +298,25 @@ impl Upstream {
         }
     }
 
-    /// Moves at most so many bytes of a body to the client, and at least one.
-    fn pass(&self, client: &TcpStream, most: usize) -> io::Result<usize> {
-        let moved = splice(&self.stream, None, &self.into, None, most, SpliceFlags::MOVE)?;
-        if moved == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+    /// Takes at most so many bytes of a body, and at least one.
+    fn take(&self, most: usize) -> io::Result<usize> {
+        match splice(&self.stream, None, &self.into, None, most, SpliceFlags::MOVE)? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            taken => Ok(taken),
         }
-        let mut left = moved;
+    }
+
+    /// Gives so many bytes that it has taken to the client.
+    fn give(&self, client: &TcpStream, mut left: usize) -> io::Result<()> {
         while left > 0 {
             left -= splice(&self.out, None, client, None, left, SpliceFlags::MOVE)?;
         }
-        Ok(moved)
+        Ok(())
     }
 }
 
-/// Passes a body in chunks on; returns how many bytes it has without its marks.
-fn pass_chunks(mut from: impl BufRead, mut to: impl Write) -> io::Result<u64> {
-    let mut passed = 0;
+/// Passes a body in chunks on; `each` hears beforehand how many bytes a chunk has without its marks.
+fn pass_chunks(mut from: impl BufRead, mut to: impl Write, mut each: impl FnMut(u64)) -> io::Result<()> {
     loop {
         let mut chunk = Vec::new();
         from.read_until(b'\n', &mut chunk)?;
@@ -322,10 +326,10 @@ fn pass_chunks(mut from: impl BufRead, mut to: impl Write) -> io::Result<u64> {
         (&mut from).take(length).read_to_end(&mut chunk)?;
         // The end of the chunk, or the headers after the last one up to an empty line.
         while from.read_until(b'\n', &mut chunk)? > 2 {}
+        each(length);
         to.write_all(&chunk)?;
-        passed += length;
         if length == 0 {
-            return Ok(passed);
+            return Ok(());
         }
     }
 }
@@ -373,7 +377,9 @@ mod tests {
         let body = "3;x=y\r\nabc\r\n0\r\nTrailer: z\r\n\r\n";
         let mut to = Vec::new();
         let mut from = io::Cursor::new([body, "the next answer"].concat());
-        assert_eq!(pass_chunks(&mut from, &mut to).unwrap(), 3);
+        let mut chunks = Vec::new();
+        pass_chunks(&mut from, &mut to, |bytes| chunks.push(bytes)).unwrap();
+        assert_eq!(chunks, [3, 0]);
         assert_eq!((to, from.position()), (body.as_bytes().to_vec(), body.len() as u64));
     }
 }

@@ -70,9 +70,9 @@ impl Description {
 
     /// The same disk as simple models have it. It keeps seek curve, speed, surfaces and zones; of
     /// controller and bus one command's time and one rate; of the cache its size, how far it reads
-    /// on, and whether it keeps writes. Media and bus do not overlap, and a switch to another track takes as long as
-    /// the shortest seek. No skews, spares or bad sectors, no times that depend on the request
-    /// before.
+    /// on, and whether it keeps writes. Media and bus do not overlap, and a switch to another track
+    /// takes as long as the shortest seek. No skews, spares or bad sectors, no times that depend on
+    /// the request before.
     #[must_use]
     pub fn simplified(&self) -> Description {
         let zones = self.plain_zones();

@@ -23,9 +23,9 @@ pub(super) struct Mechanics {
 ///
 /// DiskSim lets such a read begin at once. Measured reads begin later: after a write on the same
 /// track, by 0.33 of the shortest seek on the Atlas III, 0.40 on the Cheetah 9LP, 0.53 on the
-/// Barracuda and 0.60 on the Ultrastar 18ES. The trace of the HP C3323A has but four such reads, and
-/// shows no such time after reads. A shortest seek is mostly settling, so the arm seems to settle
-/// again. The share is the mean of the four, rounded.
+/// Barracuda and 0.60 on the Ultrastar 18ES. The trace of the HP C3323A has but four such reads,
+/// and shows no such time after reads. A shortest seek is mostly settling, so the arm seems to
+/// settle again. The share is the mean of the four, rounded.
 const SETTLES_AGAIN: f64 = 0.5;
 
 impl Mechanics {

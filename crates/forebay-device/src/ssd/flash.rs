@@ -8,12 +8,12 @@
 //!                                                                           it is erased and is free
 //! ```
 //!
-//! A page is never overwritten in place: it goes to the open block, and its old place holds garbage.
-//! Once no block is free, the one with the fewest valid pages is emptied. Pages written per page
-//! that the host writes are the *write amplification*. For uniform random writes it is known in
-//! closed form: Peter Desnoyers, "Analytic modeling of SSD write performance" (SYSTOR 2012), and
-//! Werner Bux and Ilias Iliadis, "Performance of greedy garbage collection in flash-based
-//! solid-state drives" (Performance Evaluation 67, 2010).
+//! A page is never overwritten in place: it goes to the open block, and its old place holds
+//! garbage. Once no block is free, the one with the fewest valid pages is emptied. Pages written
+//! per page that the host writes are the *write amplification*. For uniform random writes it is
+//! known in closed form: Peter Desnoyers, "Analytic modeling of SSD write performance" (SYSTOR
+//! 2012), and Werner Bux and Ilias Iliadis, "Performance of greedy garbage collection in
+//! flash-based solid-state drives" (Performance Evaluation 67, 2010).
 //!
 //! Left out: several open blocks, hot and cold pages apart, trimmed pages, wear levelling, and
 //! blocks that a drive keeps free for bursts.

@@ -103,10 +103,9 @@ fn harmonic(n: f64) -> f64 {
     n.ln() + 0.577_215_664_901_533 + 0.5 / n - 1.0 / (12.0 * n * n)
 }
 
-/// Desnoyers 2012, §3: with uniform random writes, a block of n pages spends a time in proportion to
-/// 1/i with i valid ones, from n down to the x at which it is cleaned. So it has
-/// (n − x) / (H(n) − H(x)) of them in the mean, which must be n / (1 + spare). The amplification is
-/// n / (n − x).
+/// Desnoyers 2012, §3: with uniform random writes, a block of n pages spends a time in proportion
+/// to 1/i with i valid ones, from n down to the x at which it is cleaned. So it has (n − x) / (H(n)
+/// − H(x)) of them in the mean, which must be n / (1 + spare). The amplification is n / (n − x).
 fn amplification(n: f64, spare: f64) -> f64 {
     let (mut low, mut high) = (1e-3, n - 1e-6);
     for _ in 0..100 {
