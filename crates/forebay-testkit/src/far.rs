@@ -315,7 +315,8 @@ impl Upstream {
     }
 }
 
-/// Passes a body in chunks on; `each` hears beforehand how many bytes a chunk has without its marks.
+/// Passes a body in chunks on; `each` hears beforehand how many bytes a chunk has, without its
+/// marks.
 fn pass_chunks(mut from: impl BufRead, mut to: impl Write, mut each: impl FnMut(u64)) -> io::Result<()> {
     loop {
         let mut chunk = Vec::new();
