@@ -391,6 +391,17 @@ mod tests {
             largest(&self.windows, &self.hits)
         }
 
+        /// Whether a run that begins with the block stays, by the rule.
+        fn admits(&mut self, block: u32, soon: bool, random: &mut Random) -> bool {
+            if self.by_ages {
+                return (self.now - self.victim) / 2 > self.looks_at_ages();
+            }
+            if !soon && self.now >= self.until {
+                (self.draw, self.until) = (random.below(u64::MAX), self.now + FRAMES.next_power_of_two());
+            }
+            soon || hash((key(block).raw() / 32) ^ self.draw).is_multiple_of(32)
+        }
+
         /// Whether it stays. There is a frame for it then.
         fn misses(&mut self, block: u32, random: &mut Random) -> bool {
             let remembered = take(&mut self.ghosts, block);
@@ -398,22 +409,7 @@ mod tests {
             let before = self.missed.insert(at, (block, self.now));
             let soon = before.is_some_and(|(was, when)| was == block && when > self.victim);
             let goes_on = self.run.left > 0 && self.run.next == key(block);
-            let stays = if goes_on {
-                self.run.admitted
-            } else {
-                !self.filled
-                    || if self.by_ages {
-                        (self.now - self.victim) / 2 > self.looks_at_ages()
-                    } else {
-                        soon || {
-                            if self.now >= self.until {
-                                (self.draw, self.until) =
-                                    (random.below(u64::MAX), self.now + FRAMES.next_power_of_two());
-                            }
-                            hash((key(block).raw() / 32) ^ self.draw).is_multiple_of(32)
-                        }
-                    }
-            };
+            let stays = if goes_on { self.run.admitted } else { !self.filled || self.admits(block, soon, random) };
             let left = if goes_on { self.run.left - 1 } else { 31 };
             self.run = Run { next: key(block + 1), left, admitted: stays };
             if self.kept.len() + self.queue.len() < FRAMES as usize {

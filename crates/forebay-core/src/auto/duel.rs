@@ -129,8 +129,6 @@ pub struct Duel<R> {
     drops: bool,
     /// The placement of new blocks under [`View::Whole`] and [`View::Still`], if these take part.
     bimodal: Option<Bimodal>,
-    /// The balance with which the default policy is about to begin anew.
-    anew: Option<u32>,
 }
 
 /// One of the caches: blocks without content, which are there at once.
@@ -191,17 +189,7 @@ impl<R: Replacement> Duel<R> {
         };
         let small = View::ALL.into_iter().filter_map(of).collect();
         let bimodal = views.bimodal.then(|| Bimodal::new(frames, views.drops));
-        Duel {
-            small,
-            rules,
-            rate,
-            frames: 0,
-            until_asked: 0,
-            view: rules.first,
-            drops: views.drops,
-            bimodal,
-            anew: None,
-        }
+        Duel { small, rules, rate, frames: 0, until_asked: 0, view: rules.first, drops: views.drops, bimodal }
     }
 
     fn resize(&mut self, frames: u32) {
@@ -286,25 +274,21 @@ impl<R: Replacement + Send> Placement for Duel<R> {
     }
 
     /// A miss costs a block's transfer, and its part of a switch.
-    fn charged(&mut self, switch: u32) {
+    fn charged(&mut self, switch: u32) -> Option<u32> {
         let cost = 1 + u64::from(switch);
         self.small.iter_mut().filter(|small| small.misses).for_each(|small| small.missed.add(cost));
-        let before = self.view;
-        let kept_few = self.keeps_few();
+        let (before, kept_few) = (self.view, self.keeps_few());
         self.decide();
         if self.view == before {
-            return;
+            return None;
         }
         let rule = rule(self.view);
-        match self.whole() {
-            Some(bimodal) => bimodal.begin(rule),
-            None if kept_few => self.anew = self.small.get(View::Plain as usize).map(|small| small.segments.balance(0)),
-            None => {}
+        if let Some(bimodal) = self.whole() {
+            bimodal.begin(rule);
+            return None;
         }
-    }
-
-    fn begins_anew(&mut self) -> Option<u32> {
-        self.anew.take()
+        let plain = self.small.get(View::Plain as usize).filter(|_| kept_few)?;
+        Some(plain.segments.balance(0))
     }
 
     fn set_time(&mut self, now: u64) {
@@ -472,12 +456,10 @@ mod tests {
             (View::Plain, View::Contexts, false),
         ] {
             let mut duel = duel(from, to);
-            assert_eq!(duel.begins_anew(), None);
-            duel.charged(0);
+            let begins = duel.charged(0);
             assert_eq!(duel.view, to);
-            let begins = duel.begins_anew();
             assert_eq!(begins.is_some(), anew, "{from:?} to {to:?}");
-            assert!(begins.is_none_or(|balance| balance <= ALL) && duel.begins_anew().is_none(), "once");
+            assert!(begins.is_none_or(|balance| balance <= ALL) && duel.charged(0).is_none(), "once");
         }
     }
 }

@@ -75,8 +75,7 @@ impl Parted {
         switch: u32,
     ) {
         let Some(placement) = &mut self.placement else { return };
-        placement.charged(switch);
-        if let Some(balance) = placement.begins_anew() {
+        if let Some(balance) = placement.charged(switch) {
             policy.begin_anew(directory, balance);
         }
         self.look();

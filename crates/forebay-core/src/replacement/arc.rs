@@ -147,7 +147,8 @@ impl Replacement for Arc {
         share(self.p, self.c, ALL)
     }
 
-    /// The blocks of T2 become the most recent ones of T1, in their order.
+    /// The blocks of T2 become the most recent ones of T1, in their order. That takes a walk over
+    /// T2.
     fn begin_anew<I: Index>(&mut self, directory: &mut Directory<I>, balance: u32) {
         self.p = share(balance, ALL, self.c);
         while let Some(slot) = directory.frames.back(self.t2) {
@@ -246,6 +247,7 @@ mod tests {
             assert_eq!(directory.frames.list(slot), ListId(FIRST + list), "unread: {unread}");
         }
     }
+
     /// Blocks 0 and 1 were used twice, 4 and 5 came last: all count as used once then, those of T2
     /// as the last ones, and nothing that a caller may hold is released.
     #[test]

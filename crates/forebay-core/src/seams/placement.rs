@@ -43,13 +43,10 @@ pub trait Placement: Send {
     }
 
     /// The cost of the access that it [heard](Self::heard) last, if that is a miss: the transfer of
-    /// one block, and of `switch` blocks more for its part of a switch.
-    fn charged(&mut self, _switch: u32) {}
-
-    /// Whether the default policy has just got back blocks that others had placed. Then it
-    /// [begins anew](crate::replacement::Replacement::begin_anew), balanced as this says. Asked
-    /// after each [charge](Self::charged).
-    fn begins_anew(&mut self) -> Option<u32> {
+    /// one block, and of `switch` blocks more for its part of a switch. If the default policy gets
+    /// blocks back by that which others had placed, it
+    /// [begins anew](crate::replacement::Replacement::begin_anew), with the returned balance.
+    fn charged(&mut self, _switch: u32) -> Option<u32> {
         None
     }
 
