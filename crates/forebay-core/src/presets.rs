@@ -28,13 +28,14 @@ pub use choices::{CHOICES, Choice};
 pub use contexts::Contexts;
 pub use partition::Partition;
 pub use parts::{PARTS, Part};
-pub use prefetch::Prefetch;
+pub use prefetch::{Plain, Prefetch};
 pub use reclaim::Reclaim;
 
 use crate::auto::Parts;
 use crate::auto::cache::CacheParts;
 use crate::engine::{Core, Engine, Seats, Setup};
 use crate::index::Index;
+use crate::papers;
 use crate::papers::amp::{self, ContextParts};
 use crate::papers::cpem::Settings;
 use crate::papers::sac::Scheme;
@@ -156,6 +157,13 @@ macro_rules! prefetchers {
     };
 }
 
+/// A prefetcher without settings: the module in `papers/` and the type there.
+macro_rules! plain {
+    ($module:ident::$prefetcher:ident) => {
+        Prefetch::Plain(Plain::new(stringify!($prefetcher), || Box::new(papers::$module::$prefetcher)))
+    };
+}
+
 /// SCM §4.1.4: T_default 24, P 48.
 const fn supply(trigger: Trigger) -> Prefetch {
     Prefetch::Supply { trigger, degree: Degree::Fixed(48), total: Total::PerStream(24), slot_ms: 100 }
@@ -180,10 +188,10 @@ const DEVICES: Partition = Partition::ByWorth;
 prefetchers! {
     "auto"        AUTO, CACHE, over Arc, "all five" "the papers joined: competitive depth, distances by demand, a prefetch cache, partitions of devices and in them of contexts, over arc";
     "none"        Prefetch::None, Reclaim::WithTheRest, "-" "fetches only what is asked for";
-    "one-block"   Prefetch::OneBlock, Reclaim::WithTheRest, "Smith 1978" "one block lookahead";
+    "one-block"   plain!(one_block::OneBlock), Reclaim::WithTheRest, "Smith 1978" "one block lookahead";
     "fixed"       Prefetch::Fixed { degree: 4 }, Reclaim::WithTheRest, "Smith 1982 (RA in SCM)" "the next 4 blocks after every access";
-    "linux"       Prefetch::Linux, Reclaim::WithTheRest, "CPEM §2.2" "Linux 2.6: windows of 16, 18, 32 pages, the next one issued from the ahead window";
-    "aggressive"  Prefetch::Aggressive, Reclaim::WithTheRest, "CP §3.2" "Linux with windows up to 256 pages";
+    "linux"       plain!(linux::Linux), Reclaim::WithTheRest, "CPEM §2.2" "Linux 2.6: windows of 16, 18, 32 pages, the next one issued from the ahead window";
+    "aggressive"  plain!(aggressive::Aggressive), Reclaim::WithTheRest, "CP §3.2" "Linux with windows up to 256 pages";
     "competitive" COMPETITIVE, Reclaim::WithTheRest, "CP §2" "as much as the device transfers in the time of one switch";
     "competitive-em" COMPETITIVE, Reclaim::PrefetchCache(Settings::PAPER), "CPEM §4" "competitive, with a prefetch cache: what was fetched ahead is not thrown out before its use";
     "even"        supply(Trigger::Even), Reclaim::WithTheRest, "SCM §4.1.4 (24-48)" "pieces of 48 pages, each once no more than 24 are unread";

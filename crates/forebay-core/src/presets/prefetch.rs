@@ -1,20 +1,45 @@
 //! The prefetchers as values: which one, and its settings.
 
 use alloc::boxed::Box;
+use core::fmt;
 use core::mem::discriminant;
 
 use crate::auto::{Auto, Parts};
 use crate::engine::Setup;
-use crate::papers::aggressive::Aggressive;
 use crate::papers::cp::Competitive;
 use crate::papers::fixed::Fixed;
 use crate::papers::gill::Gill;
-use crate::papers::linux::Linux;
 use crate::papers::none::Demand;
-use crate::papers::one_block::OneBlock;
 use crate::papers::sarc::Sarc;
 use crate::papers::scm::{Degree, SupplyChain, Total, Trigger};
 use crate::seams::{MAX_PIECE_BYTES, Prefetcher};
+
+/// A prefetcher without settings. Two of the same name are the same.
+#[derive(Clone, Copy)]
+pub struct Plain {
+    name: &'static str,
+    build: fn() -> Box<dyn Prefetcher>,
+}
+
+impl Plain {
+    pub(super) const fn new(name: &'static str, build: fn() -> Box<dyn Prefetcher>) -> Plain {
+        Plain { name, build }
+    }
+}
+
+impl PartialEq for Plain {
+    fn eq(&self, other: &Plain) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Plain {}
+
+impl fmt::Debug for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
 
 /// How much to prefetch, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -22,17 +47,13 @@ pub enum Prefetch {
     /// Only demanded blocks are fetched.
     #[default]
     None,
-    /// One block lookahead.
-    OneBlock,
+    /// A prefetcher without settings.
+    Plain(Plain),
     /// RA: the next `degree` blocks after every access.
     Fixed {
         /// How many blocks ahead.
         degree: u32,
     },
-    /// Linux 2.6: 16 → 18 → 32 pages.
-    Linux,
-    /// Linux with a maximum of 256 pages.
-    Aggressive,
     /// Competitive prefetching.
     Competitive {
         /// Whether a device with several channels is fetched from over all of them (CP §4).
@@ -77,6 +98,7 @@ impl Prefetch {
                 Prefetch::Supply { trigger, degree, .. },
                 Prefetch::Supply { trigger: other_trigger, degree: other_degree, .. },
             ) => trigger == other_trigger && discriminant(degree) == discriminant(other_degree),
+            (Prefetch::Plain(own), Prefetch::Plain(other)) => own == other,
             _ => discriminant(self) == discriminant(other),
         }
     }
@@ -90,10 +112,8 @@ impl Prefetch {
     pub(super) fn build(self, setup: &Setup, by_context: bool) -> Box<dyn Prefetcher> {
         match self {
             Prefetch::None => Box::new(Demand),
-            Prefetch::OneBlock => Box::new(OneBlock),
+            Prefetch::Plain(plain) => (plain.build)(),
             Prefetch::Fixed { degree } => Box::new(Fixed { degree }),
-            Prefetch::Linux => Box::new(Linux),
-            Prefetch::Aggressive => Box::new(Aggressive),
             Prefetch::Competitive { channels, shares } => Box::new(Competitive { channels, shares }),
             Prefetch::Supply { trigger, degree, total, slot_ms } => {
                 Box::new(SupplyChain { trigger, degree, total, slot_ms })
