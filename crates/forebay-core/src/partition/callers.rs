@@ -50,7 +50,7 @@ impl Callers {
 
     /// A block is accessed: where does it go?
     pub fn access(&mut self, caller: Caller, key: BlockKey) -> Access {
-        match self.stands(caller, key, hash(key.raw()), self.standing.sample) {
+        match self.stands(self.id(caller, key), hash(key.raw()), self.standing.sample) {
             Some((&access, now)) => {
                 self.passes();
                 Access { now, ..access }
@@ -61,17 +61,19 @@ impl Callers {
 
     /// The same, if the last answer stands for this access and the block, which has that hash, is
     /// in nobody's sample, as for most; its time is told apart. [`passes`](Self::passes) then
-    /// counts the access.
+    /// counts the access. Where callers are files or handlers no answer stands: only most caches,
+    /// which go by contexts, are worth the comparison.
     #[inline(always)]
-    pub(crate) fn expects(&self, caller: Caller, key: BlockKey, hash: u64) -> Option<(&Access, u64)> {
-        self.stands(caller, key, hash, self.sample)
+    pub(crate) fn expects(&self, caller: Caller, hash: u64) -> Option<(&Access, u64)> {
+        let known = || self.stands(caller.context.0, hash, self.sample);
+        if self.by == By::Context { known() } else { None }
     }
 
     /// The last answer, if it stands for blocks whose hash is not below `sample`.
     #[inline(always)]
-    fn stands(&self, caller: Caller, key: BlockKey, hash: u64, sample: u64) -> Option<(&Access, u64)> {
+    fn stands(&self, caller: u32, hash: u64, sample: u64) -> Option<(&Access, u64)> {
         let now = self.now + 1;
-        let known = self.id(caller, key) == self.last && hash >= sample && now < self.standing.due;
+        let known = caller == self.last && hash >= sample && now < self.standing.due;
         known.then_some((&self.standing.access, now))
     }
 
@@ -90,15 +92,11 @@ impl Callers {
         Access { now: self.now, ..self.standing.access }
     }
 
-    #[inline(always)]
     fn id(&self, caller: Caller, key: BlockKey) -> u32 {
-        // One comparison for most caches, which go by contexts.
-        if self.by == By::Context {
-            return caller.context.0;
-        }
         match self.by {
+            By::Context => caller.context.0,
             By::File => key.file().0,
-            _ => caller.handler.0,
+            By::Handler => caller.handler.0,
         }
     }
 

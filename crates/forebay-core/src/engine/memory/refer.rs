@@ -64,7 +64,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
             // They know the sample ([`tells_sample`](Self::tells_sample)).
             Some(callers) => {
                 let hit = |(access, now)| self.segments.hit_by(&mut self.directory, partition, slot, access, now);
-                let hit = callers.expects(caller, key, hash).is_some_and(hit);
+                let hit = callers.expects(caller, hash).is_some_and(hit);
                 if hit {
                     callers.passes();
                 }
