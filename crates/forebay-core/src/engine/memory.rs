@@ -9,20 +9,20 @@
 //!
 //! The room answers where a block is and whether frames for a read can be had. It keeps the frames
 //! that readers hold, and takes a frame through its life. `refer` is about references, and tells
-//! those that keep the block; `room` says whose frame goes for another block; `prefetch_cache` has
-//! the prefetched frames that nobody has referred to, and `kept` those that told lists need.
+//! those that keep the block; `room` says whose frame goes for another block; `unread` has the
+//! prefetched frames that nobody has referred to, and `kept` those that told lists need.
 
 mod check;
 mod kept;
-mod prefetch_cache;
 mod refer;
 mod room;
+mod unread;
 
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use self::prefetch_cache::PrefetchCache;
+use self::unread::Unread;
 use super::{ContextSeat, Referenced, Setup};
 use crate::directory::{Directory, Released, Spared};
 use crate::frames::{FETCHING, FREE, Frames, Slot, UNREAD, flag};
@@ -43,7 +43,7 @@ pub(super) struct Memory<R, I> {
     divider: Option<Box<dyn Divider>>,
     callers: Option<Callers>,
     loops: Option<Loops>,
-    unread: PrefetchCache,
+    unread: Unread,
     /// The fate of blocks that were referenced.
     referenced: Referenced,
     /// Resident frames that some read holds.
@@ -92,7 +92,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
             divider,
             callers,
             loops,
-            unread: PrefetchCache::new(reclaimer, frames),
+            unread: Unread::new(reclaimer, frames),
             referenced: setup.referenced,
             pinned: 0,
         }
@@ -379,7 +379,7 @@ impl<R: Replacement, I: Index> Memory<R, I> {
     }
 
     /// The prefetched frames that nobody has referred to.
-    pub(super) fn unread(&mut self) -> &mut PrefetchCache {
+    pub(super) fn unread(&mut self) -> &mut Unread {
         &mut self.unread
     }
 

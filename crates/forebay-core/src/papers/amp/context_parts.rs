@@ -26,9 +26,9 @@ use crate::seams::{Access, Loops, MOST_PARTITIONS, Place, Use};
 
 /// The default policy's part.
 const DEFAULT: usize = 0;
-/// One-shot blocks: "partition 1 is the one-shot partition, where pages are freed whenever new
-/// pages are needed" (AMP §3.3).
-const ONE_SHOT: usize = 1;
+/// Dropped blocks, of contexts that read once: "partition 1 is the one-shot partition, where pages
+/// are freed whenever new pages are needed" (AMP §3.3).
+const DROPPED: usize = 1;
 /// The first of the loops.
 const LOOPS: usize = 2;
 
@@ -281,7 +281,7 @@ impl ContextParts {
         let (from, to) = (self.part_at(&directory.frames, slot), self.part(place));
         // A one-shot context takes no block from contexts that may read it again. (An unread block
         // was fetched for this reader.)
-        let to = if to == ONE_SHOT && how != Use::First { from } else { to };
+        let to = if to == DROPPED && how != Use::First { from } else { to };
         if to >= LOOPS && place == Place::Dropped {
             return;
         }
@@ -357,7 +357,7 @@ impl ContextParts {
 
     /// The class of one-shot blocks.
     pub fn class_of_dropped(&self) -> Class {
-        class(ONE_SHOT)
+        class(DROPPED)
     }
 
     /// The class of a frame that is under way for `class`, and that a context wants whose blocks go
@@ -383,7 +383,7 @@ impl ContextParts {
             return self.put(frames, slot, part);
         }
         match part {
-            ONE_SHOT => {
+            DROPPED => {
                 frames.set_count(slot, self.ahead.epoch);
                 frames.move_to_front(slot, self.ahead());
             }
@@ -426,14 +426,14 @@ impl ContextParts {
     fn len(&self, frames: &Frames, part: usize) -> u32 {
         match part {
             DEFAULT => (self.default..self.default + self.default_lists).map(|list| frames.len(ListId(list))).sum(),
-            ONE_SHOT => frames.len(self.dropped()) + frames.len(self.ahead()),
+            DROPPED => frames.len(self.dropped()) + frames.len(self.ahead()),
             _ => frames.len(self.list(part)),
         }
     }
 
     fn part(&self, place: Place) -> usize {
         match place {
-            Place::Dropped => ONE_SHOT,
+            Place::Dropped => DROPPED,
             Place::Loop(number) if usize::from(number) < self.loops.len() => LOOPS + usize::from(number),
             Place::Default | Place::Loop(_) => DEFAULT,
         }
@@ -443,7 +443,7 @@ impl ContextParts {
         let list = frames.list(slot).0;
         match list.checked_sub(self.first) {
             None => DEFAULT,
-            Some(own) if own < LISTS => ONE_SHOT,
+            Some(own) if own < LISTS => DROPPED,
             Some(own) => LOOPS + usize::from(own - LISTS),
         }
     }
@@ -452,7 +452,7 @@ impl ContextParts {
     pub fn place(&self, frames: &Frames, slot: Slot) -> Place {
         match self.part_at(frames, slot) {
             DEFAULT => Place::Default,
-            ONE_SHOT => Place::Dropped,
+            DROPPED => Place::Dropped,
             part => Place::Loop((part - LOOPS) as u8),
         }
     }

@@ -12,19 +12,19 @@ use crate::types::{BlockKey, HandlerId, Instant};
 
 /// The reclaimer of prefetched frames, and the history of those that went. The policy is behind
 /// [`Reclaimer`]: this only asks it. The steps reach it by `Memory::unread`.
-pub(in crate::engine) struct PrefetchCache {
+pub(in crate::engine) struct Unread {
     reclaimer: Option<Box<dyn Reclaimer>>,
     history: EvictionHistory,
 }
 
-impl PrefetchCache {
+impl Unread {
     /// An empty one, of a cache of so many frames.
-    pub(super) fn new(reclaimer: Option<Box<dyn Reclaimer>>, frames: u32) -> PrefetchCache {
+    pub(super) fn new(reclaimer: Option<Box<dyn Reclaimer>>, frames: u32) -> Unread {
         let history = match &reclaimer {
             Some(reclaimer) if reclaimer.tells_histories_apart() => EvictionHistory::apart(frames),
             _ => EvictionHistory::new(frames),
         };
-        PrefetchCache { reclaimer, history }
+        Unread { reclaimer, history }
     }
 
     /// The reclaimer, if prefetched frames are kept apart.
