@@ -8,12 +8,13 @@ use std::path::Path;
 const CORE: &str = "crates/forebay-core/src";
 
 /// A part of the core, and the parts that it must not name.
-const STRANGERS: [(&str, &[&str]); 5] = [
-    ("engine", &["auto", "papers", "presets"]),
-    ("seams", &["auto", "papers", "presets", "engine"]),
-    ("papers", &["auto", "presets", "engine", "partition"]),
-    ("partition", &["auto", "presets", "engine"]),
-    ("auto", &["presets", "engine"]),
+const STRANGERS: [(&str, &[&str]); 6] = [
+    ("engine", &["auto", "papers", "peers", "presets"]),
+    ("seams", &["auto", "papers", "peers", "presets", "engine"]),
+    ("papers", &["auto", "peers", "presets", "engine", "partition"]),
+    ("peers", &["auto", "papers", "presets", "engine", "partition"]),
+    ("partition", &["auto", "peers", "presets", "engine"]),
+    ("auto", &["peers", "presets", "engine"]),
 ];
 
 /// The most circles of imports.

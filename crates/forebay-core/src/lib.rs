@@ -28,6 +28,7 @@ pub mod level;
 pub mod numbered;
 pub mod papers;
 pub mod partition;
+pub mod peers;
 pub mod presets;
 pub mod random;
 pub mod reason;

@@ -42,6 +42,7 @@ use crate::papers::sac::Scheme;
 use crate::papers::sarc::THRESHOLD;
 use crate::papers::scm::{Degree, Total, Trigger};
 use crate::partition::Segments;
+use crate::peers::arrow::HOLE;
 use crate::replacement;
 
 /// A name that policies are made of.
@@ -200,6 +201,10 @@ prefetchers! {
     "sarc"        SARC, Reclaim::WithTheRest, over SarcLists, "Gill and Modha, USENIX 2005" "32 blocks at a time for streams of at least 4, over two lists (sarc-lists)";
     "gill"        Prefetch::Gill { most: 256 }, Reclaim::WithTheRest, over GillLru, "Gill and Bathen, FAST 2007" "degree and trigger distance learnt by stream: up when readers wait, down when pages go unread";
     "ets-competitive" ETS_COMPETITIVE, Reclaim::WithTheRest, "SCM §4.1.2, CP §2" "pieces of the competitive depth, distances by demand out of what memory allows";
+    "mountpoint"  Prefetch::Mountpoint, Reclaim::WithTheRest, "Mountpoint for Amazon S3 1.24" "a window from 1.125 MiB, doubled when its reader stalls, anew after a seek";
+    "gcsfs"       Prefetch::Gcsfs, Reclaim::WithTheRest, "gcsfs 2026.8" "from the third read on a window that grows by one read with each block taken";
+    "arrow"       Prefetch::Arrow { hole: HOLE }, Reclaim::WithTheRest, "Apache Arrow" "one request for a missed read and the next one, if the hole between them is small";
+    "mithril"     Prefetch::Mithril, Reclaim::WithTheRest, "Yang et al., SoCC 2017" "what was missed at nearly the same times, from the second time on";
 }
 
 macro_rules! partitions {

@@ -187,8 +187,8 @@ mod tests {
             let read = Extent { file: FileId(1), start, len: 1 };
             let length = |_| Some(1000);
             let (channels, room, piece) = (16, 64, 100);
-            let visit =
-                Visit { handler: HandlerId(handler), read, blocks: 1000, channels, room, piece, length: &length };
+            let (handler, missed, blocks) = (HandlerId(handler), true, 1000);
+            let visit = Visit { handler, read, missed, blocks, channels, room, piece, length: &length };
             sequel.follow(&visit, &mut next);
         }
         next.iter().map(|extent| extent.start).collect()
@@ -234,8 +234,8 @@ mod tests {
                 let read = Extent { file: FileId(1), start, len: 1 };
                 let length = |_| Some(91);
                 let (channels, room, piece) = (16, 64, 100);
-                let visit =
-                    Visit { handler: HandlerId(handler), read, blocks: 91, channels, room, piece, length: &length };
+                let (reader, missed, blocks) = (HandlerId(handler), true, 91);
+                let visit = Visit { handler: reader, read, missed, blocks, channels, room, piece, length: &length };
                 sequel.follow(&visit, &mut next);
                 if handler == 2 && start == 50 {
                     assert_eq!(next, [Extent { file: FileId(1), start: 90, len: 1 }]);

@@ -135,7 +135,8 @@ mod tests {
 
     fn visit(start: u32) -> Visit<'static> {
         let read = Extent { file: FileId(1), start, len: 2 };
-        Visit { handler: HandlerId(1), read, blocks: 1000, channels: 16, room: 64, piece: 100, length: &|_| None }
+        let (handler, missed, blocks) = (HandlerId(1), true, 1000);
+        Visit { handler, read, missed, blocks, channels: 16, room: 64, piece: 100, length: &|_| None }
     }
 
     /// The first blocks of the steps that are fetched ahead at the last of these reads.

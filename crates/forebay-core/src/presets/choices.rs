@@ -201,6 +201,20 @@ pub const CHOICES: &[Choice] = &[
     of_sarc!("degree", degree, 1, "m: what is prefetched at a time"),
     of_sarc!("distance", distance, 0, "g: how many blocks are unread of a group when the next one is prefetched"),
     Choice {
+        name: "hole",
+        axis: "prefetch",
+        values: "BYTES",
+        line: "the largest hole that is read through; 1048576 in the Rust crate object_store",
+        get: |policy| match policy.prefetch {
+            Prefetch::Arrow { hole } => Some(hole.to_string()),
+            _ => None,
+        },
+        set: |policy, value| match &mut policy.prefetch {
+            Prefetch::Arrow { hole } => put(hole, value.parse().ok()),
+            _ => None,
+        },
+    },
+    Choice {
         name: "window",
         axis: "partition",
         values: "REQUESTS",

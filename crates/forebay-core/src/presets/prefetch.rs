@@ -12,6 +12,10 @@ use crate::papers::gill::Gill;
 use crate::papers::none::Demand;
 use crate::papers::sarc::Sarc;
 use crate::papers::scm::{Degree, SupplyChain, Total, Trigger};
+use crate::peers::arrow::Arrow;
+use crate::peers::gcsfs::Gcsfs;
+use crate::peers::mithril::{self, Mithril};
+use crate::peers::mountpoint::Mountpoint;
 use crate::seams::{MAX_PIECE_BYTES, Prefetcher};
 
 /// A prefetcher without settings. Two of the same name are the same.
@@ -86,6 +90,17 @@ pub enum Prefetch {
         /// No degree is larger, in blocks.
         most: u32,
     },
+    /// The read window of Mountpoint for Amazon S3.
+    Mountpoint,
+    /// The adaptive prefetcher of gcsfs.
+    Gcsfs,
+    /// Arrow's merging of ranges.
+    Arrow {
+        /// The largest hole that is read through, bytes.
+        hole: u32,
+    },
+    /// MITHRIL's associations.
+    Mithril,
     /// `auto`.
     Auto(Parts),
 }
@@ -108,6 +123,18 @@ impl Prefetch {
         matches!(self, Prefetch::Auto(Parts { whole, lengths, habits, .. }) if *whole || *lengths || *habits)
     }
 
+    /// The bytes of the tables of other systems' rules for each frame, if there is a stream for each
+    /// four frames.
+    pub fn bytes_a_frame(&self) -> u32 {
+        match self {
+            Prefetch::Mountpoint => Mountpoint::BYTES_A_STREAM.div_ceil(4),
+            Prefetch::Gcsfs => Gcsfs::BYTES_A_STREAM.div_ceil(4),
+            Prefetch::Arrow { .. } => 1,
+            Prefetch::Mithril => mithril::BYTES_A_FRAME,
+            _ => 0,
+        }
+    }
+
     /// Makes it, for a cache that tells program contexts apart or does not.
     pub(super) fn build(self, setup: &Setup, by_context: bool) -> Box<dyn Prefetcher> {
         match self {
@@ -123,6 +150,10 @@ impl Prefetch {
                 let longest = MAX_PIECE_BYTES / setup.block_bytes.max(1).next_power_of_two();
                 Box::new(Gill::new(setup.streams, most.min(longest)))
             }
+            Prefetch::Mountpoint => Box::new(Mountpoint::new(setup.streams, setup.block_bytes)),
+            Prefetch::Gcsfs => Box::new(Gcsfs::new(setup.streams, setup.block_bytes)),
+            Prefetch::Arrow { hole } => Box::new(Arrow::new(setup.streams, setup.block_bytes, hole)),
+            Prefetch::Mithril => Box::new(Mithril::new(setup.frames)),
             Prefetch::Auto(parts) => {
                 let (devices, frames) = (setup.devices.len().max(1), setup.frames);
                 Box::new(Auto::new(parts, setup.streams, devices, by_context, frames))

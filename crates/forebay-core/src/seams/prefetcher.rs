@@ -208,6 +208,8 @@ pub struct Visit<'a> {
     pub handler: HandlerId,
     /// The blocks that it reads.
     pub read: Extent,
+    /// Whether one of them must be fetched for it.
+    pub missed: bool,
     /// How many its file has.
     pub blocks: u32,
     /// How many requests the device serves at once.

@@ -38,6 +38,7 @@ mod papers;
 mod partition_laws;
 mod partitioned_clock;
 mod partitions;
+mod peers;
 mod policies;
 mod prefetch_cache;
 mod recency;

@@ -25,6 +25,7 @@ fn values(choice: &Choice) -> &'static [&'static str] {
         "increment" => &["1", "2", "1000"],
         "weights" => &["equal", "2/1", "1/1/65535", "262144", "4294967295"],
         "start" => &["1", "25", "60", "100"],
+        "hole" => &["0", "8192", "1048576", "4294967295"],
         "epoch" => &["0", "1", "4000", "4294967295"],
         "opportunity" => &["0", "100", "2147483647"],
         "seed" => &["0", "1", "4294967295"],
@@ -56,7 +57,10 @@ fn which_presets_have_which_options() {
     assert_eq!(of("competitive-em"), ["channels", "shares", "start", "epoch", "opportunity", "seed"]);
     assert_eq!(of("auto"), ["without", "start", "epoch"]);
     assert_eq!(of("sarc"), sarc);
-    assert_eq!(of("gill"), Vec::<&str>::new());
+    assert_eq!(of("arrow"), ["hole"]);
+    for preset in ["gill", "mountpoint", "gcsfs", "mithril"] {
+        assert_eq!(of(preset), Vec::<&str>::new());
+    }
     for preset in ["even", "ets", "esf"] {
         assert_eq!(of(preset), supply);
     }
@@ -154,8 +158,19 @@ fn every_name_is_printed_as_it_is_written() {
 /// Every value of every option: a chosen value is printed, unless it is the default.
 #[test]
 fn every_option_goes_round() {
-    let presets =
-        ["competitive", "competitive-em", "even", "ets", "ets-competitive", "sarc", "gill", "static", "eager", "lazy"];
+    let presets = [
+        "competitive",
+        "competitive-em",
+        "even",
+        "ets",
+        "ets-competitive",
+        "sarc",
+        "gill",
+        "arrow",
+        "static",
+        "eager",
+        "lazy",
+    ];
     let contexts = ["amp", "dear", "pcc", "ubm", "amp-duel"];
     for preset in presets.into_iter().chain(contexts) {
         let alone = ["static", "eager", "lazy"].contains(&preset) || contexts.contains(&preset);
@@ -218,6 +233,8 @@ const WRONG: &[(&str, &str)] = &[
     ("static:weights=1/x", "weights=1/x"),
     ("eager-lru:start=25", "start=25"),
     ("competitive:window=10", "window=10"),
+    ("arrow:hole=-1", "hole=-1"),
+    ("arrow:hole=8KiB", "hole=8KiB"),
     ("sarc:threshold=0", "threshold=0"),
     ("sarc:degree=0", "degree=0"),
     ("sarc:distance=memory", "distance=memory"),

@@ -69,7 +69,9 @@ enum At {
 
 /// The cells, and where the policy stands among those of the suite.
 struct Table<'a> {
-    policies: &'a [String],
+    /// Those that count, then those that are shown beside them.
+    policies: Vec<&'a str>,
+    counted: usize,
     cells: &'a [Cell],
     policy: usize,
 }
@@ -79,8 +81,9 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let suite = parameters.suite(experiment)?;
     let suite = if context.quick { suite.thinned() } else { suite };
     let cells = suite.run(Job { experiment, context })?;
-    let policy = place(&suite.policies, &parameters.policy, experiment)?;
-    let table = Table { policies: &suite.policies, cells: &cells, policy };
+    let policies: Vec<&str> = suite.all().map(String::as_str).collect();
+    let policy = place(&policies, &parameters.policy, experiment)?;
+    let table = Table { policies, counted: suite.policies.len(), cells: &cells, policy };
     let mut measures = Vec::new();
     for judged in &parameters.judged {
         if let Some(measure) = table.judged(judged, experiment, context)? {
@@ -88,7 +91,8 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         }
     }
     let ours = measures.iter().map(|measure| measure.ours.clone()).collect::<Vec<_>>().join("; ");
-    measures.extend((0..suite.policies.len()).map(|number| table.shown(number)));
+    measures.extend(table.with_all());
+    measures.extend((0..table.policies.len()).map(|number| table.shown(number)));
     measures.extend(cells.iter().map(|cell| table.cell(cell)));
     let maps = vec![table.map(&suite)];
     Ok(Finding { maps, ..Finding::new(ours, measures, Vec::new()) })
@@ -105,8 +109,8 @@ impl Parameters {
     }
 }
 
-fn place(policies: &[String], name: &str, experiment: &Experiment) -> Result<usize, Error> {
-    let place = policies.iter().position(|policy| policy == name);
+fn place(policies: &[&str], name: &str, experiment: &Experiment) -> Result<usize, Error> {
+    let place = policies.iter().position(|&policy| policy == name);
     place.ok_or_else(|| experiment.wrong(&format!("the suite does not run `{name}`")))
 }
 
@@ -121,7 +125,7 @@ impl Table<'_> {
         let named = |cell: &&Cell| judged.load.as_ref().is_none_or(|load| cell.load == *load);
         let cells: Vec<&Cell> = self.cells.iter().filter(named).collect();
         let other = match &judged.of {
-            Of::RateOver(other) | Of::RequestsOver(other) => match place(self.policies, other, experiment) {
+            Of::RateOver(other) | Of::RequestsOver(other) => match place(&self.policies, other, experiment) {
                 Err(_) if context.quick => return Ok(None),
                 other => other?,
             },
@@ -166,17 +170,26 @@ impl Table<'_> {
 
     /// The best of all other policies that are not variants of this one, and its mean share.
     fn next_best(&self) -> (&str, f64) {
-        let own = &self.policies[self.policy];
-        let others = (0..self.policies.len()).filter(|&number| !self.policies[number].starts_with(own.as_str()));
-        let shares = others.map(|number| (self.policies[number].as_str(), self.mean_share(number)));
+        let own = self.policies[self.policy];
+        let others = (0..self.counted).filter(|&number| !self.policies[number].starts_with(own));
+        let shares = others.map(|number| (self.policies[number], self.mean_share(number)));
         shares.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("", f64::NAN))
+    }
+
+    /// Its share, if those beside counted as well.
+    fn with_all(&self) -> Option<Measure> {
+        let shares = self.cells.iter().map(|cell| cell.rate(self.policy) / cell.best_of_all());
+        let what = format!("{}: mean share of each cell's best, those beside counted", self.policies[self.policy]);
+        let text = format!("{:.3}", geometric_mean(shares));
+        (self.counted < self.policies.len()).then(|| Measure::shown(&what, "", text))
     }
 
     /// A policy over all cells.
     fn shown(&self, policy: usize) -> Measure {
         let least = self.shares(policy).fold(f64::INFINITY, f64::min);
         let text = format!("{:.3}, at worst {least:.2}", self.mean_share(policy));
-        Measure::shown(&format!("{}: mean share of each cell's best", self.policies[policy]), "", text)
+        let beside = if policy < self.counted { "" } else { " (beside)" };
+        Measure::shown(&format!("{}{beside}: mean share of each cell's best", self.policies[policy]), "", text)
     }
 
     fn cell(&self, cell: &Cell) -> Measure {
@@ -186,15 +199,18 @@ impl Table<'_> {
 
     /// The policy in a cell: throughput, the best, the bound, and what Belady's policy would miss.
     fn note(&self, cell: &Cell) -> String {
-        let rates = (0..self.policies.len()).map(|number| (self.policies[number].as_str(), cell.rate(number)));
-        let best = rates.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("", f64::NAN));
+        let best = |of: std::ops::Range<usize>| {
+            let number = of.max_by(|&a, &b| cell.rate(a).total_cmp(&cell.rate(b)));
+            number.map(|number| format!("{}: {:.1}", self.policies[number], cell.rate(number)))
+        };
+        let beside = best(self.counted..self.policies.len()).map(|best| format!("; beside {best}"));
         format!(
-            "{:.1} MB/s; best {}: {:.1}; bound {:.0}; OPT misses {:.1} %",
+            "{:.1} MB/s; best {}; bound {:.0}; OPT misses {:.1} %{}",
             cell.rate(self.policy),
-            best.0,
-            best.1,
+            best(0..self.counted).unwrap_or_default(),
             cell.bound,
-            cell.opt * 100.0
+            cell.opt * 100.0,
+            beside.unwrap_or_default()
         )
     }
 
@@ -218,7 +234,7 @@ impl Table<'_> {
 
 impl Judged {
     fn what(&self, table: &Table<'_>) -> String {
-        let policy = &table.policies[table.policy];
+        let policy = table.policies[table.policy];
         let of = match &self.of {
             Of::ShareOfBest => format!("{policy} over the best of each cell"),
             Of::Lead => format!("{policy} over {}, which has the next best mean", table.next_best().0),

@@ -148,6 +148,7 @@ impl Lookahead {
     pub(in crate::engine) fn elsewhere<R: Replacement, I: Index>(
         &mut self,
         read: &Read,
+        missed: bool,
         memory: &Memory<R, I>,
         storage: &Storage,
         next: &mut Vec<Extent>,
@@ -162,6 +163,7 @@ impl Lookahead {
         let visit = Visit {
             handler: read.handler,
             read: read.extent,
+            missed,
             blocks: entry.blocks,
             channels,
             room: memory.ahead(self.sharers(memory, storage)).room,
