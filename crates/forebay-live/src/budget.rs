@@ -74,8 +74,9 @@ impl Budget {
 /// of 4 for each of these (a table at most half full, rounded up to a power of two). The tables
 /// that the replacement policy has beside that. Its part of the eviction history and of the
 /// streams, its count of copies; its mark in a prefetch cache and its part of the handlers; its
-/// part of the knowledge of former streams, and of the tables of other systems' rules. The times at which its block and its ghosts' were used,
-/// and up to two entries of 16 of those that were missed. Its part of the closed files.
+/// part of the knowledge of former streams, and of the tables of other systems' rules. The times at
+/// which its block and its ghosts' were used, and up to two entries of 16 of those that were
+/// missed. Its part of the closed files.
 fn per_frame(policy: Policy) -> u64 {
     let slots = 1 + u64::from(policy.ghosts(1000)).div_ceil(1000);
     let beside = u64::from(policy.replacement.bytes_beside());
