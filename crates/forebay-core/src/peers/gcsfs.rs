@@ -114,7 +114,7 @@ impl File {
         File { at: start, target: start, start, end: start, asked: start, turn: start, ..File::default() }
     }
 
-    /// Whether a read from `start` on goes on: within the current block, or not beyond the producer.
+    /// Whether a read from `start` on goes on: within the current block, or up to the producer.
     fn reaches(&self, start: u32) -> bool {
         (self.start..=self.asked).contains(&start)
     }

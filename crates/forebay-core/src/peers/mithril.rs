@@ -1,14 +1,14 @@
-//! MITHRIL: Juncheng Yang, Reza Karimi, Trausti Sæmundsson, Avani Wildani, Ymir Vigfusson. *Mithril:
-//! Mining Sporadic Associations for Cache Prefetching.* SoCC 2017. Rules and defaults are those of
-//! the authors' simulator (libCacheSim, `cache/prefetch/Mithril.c`); the paper's own text was not at
-//! hand.
+//! MITHRIL: Juncheng Yang, Reza Karimi, Trausti Sæmundsson, Avani Wildani, Ymir Vigfusson.
+//! *Mithril: Mining Sporadic Associations for Cache Prefetching.* SoCC 2017. Rules and defaults are
+//! those of the authors' simulator (libCacheSim, `cache/prefetch/Mithril.c`), since only the
+//! paper's abstract was at hand.
 //!
 //! Things that are missed rarely, and at nearly the same times, belong together. Time counts
 //! requests, those of all readers in one sequence.
 //!
 //! ```text
-//!   a miss ─▶ recording table ──R misses──▶ mining table ──full: sorted, compared──▶ prefetching
-//!             oldest goes                    over S misses: it goes                  table: a ─▶ b, c
+//!   a miss ─▶ recording table ──R misses──▶ mining table ──full: compared──▶ prefetching table
+//!             oldest goes                   over S misses: it goes           a ─▶ b, c
 //! ```
 //!
 //! - A miss is recorded with its time. At R = 2 misses a thing moves to the mining table. If it is
@@ -57,8 +57,8 @@ const ROWS_A_FRAME: u32 = 4;
 const MOST_ROWS: u32 = 1 << 18;
 /// The fewest.
 const LEAST_ROWS: u32 = 64;
-/// The bytes that these rows take for each frame: a slot of 24 each, up to 16 of the index, and what
-/// is known of a thing.
+/// The bytes that these rows take for each frame: a slot of 24 each, up to 16 of the index, and the
+/// knowledge of a thing.
 pub(crate) const BYTES_A_FRAME: u32 =
     ROWS_A_FRAME * (2 * (24 + 16) + (size_of::<Misses<FEWEST>>() + size_of::<Associated>()) as u32);
 

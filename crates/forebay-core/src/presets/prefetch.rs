@@ -123,8 +123,8 @@ impl Prefetch {
         matches!(self, Prefetch::Auto(Parts { whole, lengths, habits, .. }) if *whole || *lengths || *habits)
     }
 
-    /// The bytes of the tables of other systems' rules for each frame, if there is a stream for each
-    /// four frames.
+    /// The bytes that the tables of other systems' rules take for each frame, if there is a stream
+    /// for each four frames.
     pub fn bytes_a_frame(&self) -> u32 {
         match self {
             Prefetch::Mountpoint => Mountpoint::BYTES_A_STREAM.div_ceil(4),

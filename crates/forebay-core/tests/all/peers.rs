@@ -104,7 +104,7 @@ fn gcsfs_adds_a_read_to_its_window_with_each_block() {
     }
 }
 
-/// Once the window has 5 MiB, blocks have as much. A read elsewhere begins anew, with nothing ahead.
+/// Once the window has 5 MiB, blocks have as much. A read elsewhere begins anew.
 #[test]
 fn gcsfs_has_blocks_of_5_mib_in_a_large_window_and_none_after_a_seek() {
     let mut bench = bench("gcsfs", PLENTY);
