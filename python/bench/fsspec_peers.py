@@ -25,6 +25,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import duckdb
 import fsspec
 import numpy
 import obstore.fsspec
@@ -158,6 +159,18 @@ def projection(system, endpoint):
     return table.nbytes
 
 
+def by_duckdb(system, endpoint):
+    """DuckDB reads one handle from several threads, by the registered file system."""
+    fs = made(system, endpoint)
+    protocol = fs.protocol if isinstance(fs.protocol, str) else fs.protocol[0]
+    with duckdb.connect(config={"threads": 4}) as connection:
+        connection.register_filesystem(fs)
+        query = f"SELECT count(*), sum(c2), sum(c7) FROM read_parquet('{protocol}://{BUCKET}/table.parquet')"
+        [(rows, *_)] = connection.sql(query).fetchall()
+    assert rows == ROWS
+    return rows * 2 * 8
+
+
 def slices(system, endpoint):
     array = zarr.open_array(arrays(system, endpoint), mode="r")
     got = 0
@@ -169,7 +182,8 @@ def slices(system, endpoint):
 LOADS = {
     "whole file": whole,
     "64 KiB at random": at_random,
-    "Parquet, 2 of 10 columns": projection,
+    "2 of 10 columns, pyarrow": projection,
+    "2 of 10 columns, DuckDB": by_duckdb,
     "zarr slices": slices,
 }
 ROWS = 1_000_000
@@ -234,10 +248,10 @@ def measured(load, system, endpoint, home, counts):
     return figures | {"sent": sent.value - before[0], "requests": requests.value - before[1]}
 
 
-def turns(number):
-    """All loads and file systems, another one first in each round."""
+def turns(number, loads):
+    """These loads under all file systems, another one first in each round."""
     first = number % len(SYSTEMS)
-    for load in LOADS:
+    for load in loads:
         for system in SYSTEMS[first:] + SYSTEMS[:first]:
             # Chunks are read whole, so kinds of read-ahead are one.
             if load == "zarr slices" and system in ("s3fs readahead", "s3fs background"):
@@ -266,6 +280,7 @@ def table(runs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="how often each load is measured; medians count")
+    parser.add_argument("--load", action="append", choices=LOADS, help="only this load; can be given several times")
     parser.add_argument("--one", nargs=3, metavar=("LOAD", "SYSTEM", "ENDPOINT"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -286,7 +301,7 @@ def main():
             (folder / "profiled").mkdir()
             measure(folder / "profiled", server, endpoint)
             for number in range(options.rounds):
-                for load, system in turns(number):
+                for load, system in turns(number, options.load or LOADS):
                     print(f"{number + 1}: {load}, {system}", file=sys.stderr)
                     if system == "forebay profiled":
                         home = folder / "profiled"

@@ -45,31 +45,31 @@ pub(crate) fn open(
     let stores = options.stores.options().map_err(Failure::input)?;
     let stores = StoreOptions { connections, names, ttl, modes, ..stores };
     let tiers = tier::open(&options.tier)?;
-    let (mut branches, mut costs, mut known) = (Vec::new(), Vec::new(), Costs::default());
+    let (mut branches, mut costs) = (Vec::new(), Costs::default());
     for arg in sources {
         let (name, place) = uri::parse(arg)?;
-        // The engine refuses more devices than there are numbers.
-        let device = DeviceId(u16::try_from(costs.len()).unwrap_or(u16::MAX));
+        let device = costs.next();
         let source = open_place(&place, &stores, |place, source| {
             let source = match &options.pace {
                 Some(device) => paced(source, device)?,
                 None => source,
             };
-            costs.push(known.of(place, &source));
-            Ok::<_, Failure>(source)
+            Ok::<_, Failure>(costs.add(place, source))
         })?;
         check(&place)?;
         branches.push(Branch { name: name.map(Into::into), source: tier::behind(&tiers, source), device });
     }
-    start(options, branches, costs, Beside { sources, shows, tiers })
+    let tree = start(options, branches, costs.all(), Beside { sources, shows, tiers })?;
+    costs.tell(tree.engine());
+    Ok((tree, costs.all().to_vec()))
 }
 
 /// An engine over a source that is open already, which takes no memory of the budget for itself.
 pub(crate) fn over(options: &Reading, source: Arc<dyn Source>, shows: Shows) -> Result<Tree, Failure> {
-    let costs = vec![source.cost().unwrap_or_else(assumed)];
+    let costs = [source.cost().unwrap_or_else(assumed)];
     let tiers = tier::open(&options.tier)?;
     let branches = vec![Branch { name: None, source: tier::behind(&tiers, source), device: DeviceId(0) }];
-    start(options, branches, costs, Beside { sources: &[], shows, tiers }).map(|(tree, _)| tree)
+    start(options, branches, &costs, Beside { sources: &[], shows, tiers })
 }
 
 /// The takers of memory beside the engine.
@@ -83,24 +83,23 @@ struct Beside<'a> {
 fn start(
     options: &Reading,
     branches: Vec<Branch>,
-    costs: Vec<DeviceCost>,
+    costs: &[DeviceCost],
     Beside { sources, shows: Shows { referenced, apart, .. }, tiers }: Beside<'_>,
-) -> Result<(Tree, Vec<DeviceCost>), Failure> {
+) -> Result<Tree, Failure> {
     let tier = tiers.map_or(0, |tiers| tiers.memory());
     let apart = apart + tier;
     let given = options.memory.bytes();
     let memory = given.saturating_sub(Share::of(sources, given).all + apart);
     let config = Config { memory, policy: options.policy, referenced, record: options.record.clone() };
     let beside = |memory| Share::of(sources, memory).all + apart;
-    let engine = Engine::start(config, costs.clone()).map_err(|error| match refusal(error, given, beside) {
+    let engine = Engine::start(config, costs.to_vec()).map_err(|error| match refusal(error, given, beside) {
         Failure::Input(reason) if tier > 0 => Failure::input(format!(
             "{reason}; the disk tier takes {} MiB of them, and less with a smaller --disk-size",
             tier.div_ceil(1 << 20)
         )),
         failure => failure,
     })?;
-    let tree = Tree::new(engine, branches).map_err(Failure::input)?;
-    Ok((tree, costs))
+    Tree::new(engine, branches).map_err(Failure::input)
 }
 
 /// The engine's refusal to start, in terms of the whole budget `given`; `beside` says how many

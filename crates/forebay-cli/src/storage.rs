@@ -2,10 +2,12 @@
 //! reading.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 
-use forebay_core::DeviceCost;
-use forebay_live::profiler::{self, ProfileError, Store, Target};
+use forebay_core::{DeviceCost, DeviceId};
+use forebay_live::engine::Engine;
+use forebay_live::profiler::{self, ProfileError, Store, Target, Unmeasured};
 use forebay_source::Source;
 use forebay_source::object::StoreOptions;
 use forebay_source::uri::{self, Place};
@@ -57,34 +59,81 @@ pub(crate) fn assumed() -> DeviceCost {
     DeviceCost::flat(5_000_000, 100_000_000, 4)
 }
 
-/// The costs of reading from devices, each measured once.
-#[derive(Debug, Default)]
-pub(crate) struct Costs(Vec<(String, DeviceCost)>);
+/// A usual object store, or web server over the internet: 20 ms to the first byte, and 90 MB/s on
+/// each connection, of which fourteen fill 10 Gb/s.
+fn assumed_far() -> DeviceCost {
+    DeviceCost::flat(20_000_000, 90_000_000, 14)
+}
+
+/// The costs of reading from devices.
+#[derive(Default)]
+pub(crate) struct Costs {
+    /// Of local devices, each measured once.
+    local: Vec<(String, DeviceCost)>,
+    /// All, by the number of the device.
+    all: Vec<DeviceCost>,
+    unmeasured: Vec<(DeviceId, Arc<Unmeasured>)>,
+}
 
 impl Costs {
-    /// The cost of one device: its own statement, else a kept profile, else a quick measurement
-    /// now.
-    pub(crate) fn of(&mut self, place: &Place<'_>, source: &Arc<dyn Source>) -> DeviceCost {
-        if let Some(cost) = source.cost() {
-            return cost;
+    /// Adds the next device. Its cost is its own statement, else a kept profile, else a disk is
+    /// measured quickly now. A store has a usual cost until it is measured, while nobody reads from
+    /// the source that this returns.
+    pub(crate) fn add(&mut self, place: &Place<'_>, source: Arc<dyn Source>) -> Arc<dyn Source> {
+        let (cost, source) = match (source.cost(), place) {
+            (Some(cost), _) => (cost, source),
+            (None, Place::Folder(folder)) => (self.of_folder(folder, &source.describe()), source),
+            (None, Place::Store(uri)) => self.of_store(uri, source),
+            (None, Place::Set(..)) => (assumed(), source),
+        };
+        self.all.push(cost);
+        source
+    }
+
+    /// The number of the next device. An engine refuses more devices than there are numbers.
+    pub(crate) fn next(&self) -> DeviceId {
+        DeviceId(u16::try_from(self.all.len()).unwrap_or(u16::MAX))
+    }
+
+    /// By the number of the device.
+    pub(crate) fn all(&self) -> &[DeviceCost] {
+        &self.all
+    }
+
+    /// The engine hears of costs that are measured later.
+    pub(crate) fn tell(&self, engine: &Arc<Engine>) {
+        self.unmeasured.iter().for_each(|(device, source)| source.tells(engine, *device));
+    }
+
+    fn of_store(&mut self, uri: &str, source: Arc<dyn Source>) -> (DeviceCost, Arc<dyn Source>) {
+        let (device, store) = (source.address().to_string(), Store::user());
+        if let Some(profile) = store.as_ref().and_then(|store| store.load(&device)) {
+            return (profile.cost(), source);
         }
-        self.measured(&target(place, source)).unwrap_or_else(|error| {
-            log::info!("{}: a usual device is assumed, since it cannot be measured: {error}", source.describe());
+        let cost = if uri.starts_with("http://") { assumed() } else { assumed_far() };
+        let source = Arc::new(Unmeasured::new(source, device, store));
+        self.unmeasured.push((self.next(), Arc::clone(&source)));
+        (cost, source)
+    }
+
+    fn of_folder(&mut self, folder: &Path, name: &str) -> DeviceCost {
+        self.measured(folder).unwrap_or_else(|error| {
+            log::info!("{name}: a usual device is assumed, since it cannot be measured: {error}");
             assumed()
         })
     }
 
-    fn measured(&mut self, target: &Target) -> Result<DeviceCost, ProfileError> {
-        let device = profiler::identity(target)?;
+    fn measured(&mut self, folder: &Path) -> Result<DeviceCost, ProfileError> {
+        let device = profiler::identity(&Target::Path(folder.to_owned()))?;
         // Two folders may be on the same device.
-        if let Some((_, cost)) = self.0.iter().find(|(known, _)| *known == device) {
+        if let Some((_, cost)) = self.local.iter().find(|(known, _)| *known == device) {
             return Ok(cost.clone());
         }
         let store = Store::user();
         let profile = match store.as_ref().and_then(|store| store.load(&device)) {
             Some(profile) => profile,
             None => {
-                let profile = profiler::quick(target)?;
+                let profile = profiler::quick(folder)?;
                 log::info!("{device}: measured quickly; `forebay profile` does it thoroughly");
                 if let Some(Err(error)) = store.map(|store| store.save(&profile)) {
                     log::warn!("the profile of {device} cannot be kept: {error}");
@@ -92,7 +141,7 @@ impl Costs {
                 profile
             }
         };
-        self.0.push((device, profile.cost()));
+        self.local.push((device, profile.cost()));
         Ok(profile.cost())
     }
 }

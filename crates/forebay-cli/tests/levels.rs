@@ -231,8 +231,8 @@ fn a_server_that_wants_a_token_says_so() {
     let (_server, url) = scene.serve("none");
     let wrong = scene.apart("wrong");
     for (more, hint) in [
-        (vec![], "it may want a token"),
-        (vec!["--source-token-file", &wrong], "it does not take this token"),
+        (vec![], "it wants credentials: give a token (--source-token-file FILE)"),
+        (vec!["--source-token-file", &wrong], "it does not take the token of --source-token-file"),
         (vec!["--source-token-file", "/nowhere"], "/nowhere: No such file"),
     ] {
         let output = scene.mount(&url, &more).output().expect("the command runs");

@@ -55,6 +55,7 @@ use runs::Runs;
 use storage::Storage;
 use told::Told;
 
+use crate::device::DeviceCost;
 use crate::event::{Action, Actions, Event, EventKind};
 use crate::index::Index;
 use crate::level::Label;
@@ -174,6 +175,9 @@ impl<R: Replacement, I: Index> Engine<R, I> {
                 self.memory.unread().exited(handler);
             }
             EventKind::Told { .. } | EventKind::Untold { .. } => self.hear_of_list(kind),
+            EventKind::Measured { device, first_byte, rate, channels } => {
+                self.storage.is_measured(device, DeviceCost::flat(first_byte, rate, channels));
+            }
             of_file => self.hear_of_file(of_file, out),
         }
     }

@@ -164,6 +164,17 @@ pub enum EventKind {
         /// The list.
         list: ToldId,
     },
+    /// A device without places turned out to cost this; until now another cost was assumed.
+    Measured {
+        /// The device.
+        device: DeviceId,
+        /// The time to the first byte of a request, nanoseconds.
+        first_byte: u64,
+        /// Bytes a second on each channel.
+        rate: u64,
+        /// How many requests it serves at once.
+        channels: u32,
+    },
     /// The moment that [`Core::deadline`](crate::Core::deadline) asked for has come.
     Tick,
 }

@@ -29,6 +29,7 @@ use forebay_core::{
     Actions, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId, Policy, ReadId,
     Setup,
 };
+use forebay_device::Profile;
 use forebay_source::striped::Stripes;
 use forebay_source::{BLOCK, Error, Fingerprint, Name, Object, Result, Run};
 use parking_lot::Mutex;
@@ -296,6 +297,12 @@ impl Engine {
         let at = self.now();
         state.handle(Event { at, kind });
         self.carry_out(state);
+    }
+
+    /// A device whose cost was assumed has this profile.
+    pub(crate) fn is_measured(self: &Arc<Self>, device: DeviceId, profile: &Profile) {
+        let &Profile { first_byte, rate, channels, .. } = profile;
+        self.tell(EventKind::Measured { device, first_byte, rate, channels });
     }
 
     /// How many files readers have open.

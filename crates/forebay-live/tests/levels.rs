@@ -255,10 +255,10 @@ fn tokens_open_web_servers_and_refusals_say_what_to_do() {
         let error = server.source(options).open(Path::new("file")).err().unwrap();
         assert!(matches!(error, Error::Denied(_)), "{error}");
     };
-    refused(&StoreOptions::default(), "it may want a token");
-    refused(&with("simsalabim"), "it does not take this token");
+    refused(&StoreOptions::default(), "--source-token-file FILE");
+    refused(&with("simsalabim"), "it does not take the token of --source-token-file");
     *server.shared.refusal.lock().unwrap() = Some("403 Forbidden");
-    refused(&with("open-sesame"), "it does not take this token");
+    refused(&with("open-sesame"), "the token of --source-token-file may not read this");
 }
 
 #[test]

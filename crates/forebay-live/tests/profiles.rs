@@ -1,57 +1,93 @@
-//! Profiles of stores and web servers: what is measured when a mount starts, and under which name
-//! it is kept.
+//! Profiles of stores and web servers: what is measured while nobody reads, and under which name it
+//! is kept.
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use forebay_live::profiler::{self, Target, quick};
+use forebay_device::Profile;
+use forebay_live::profiler::{self, Store, Target, Unmeasured};
 use forebay_source::object::StoreOptions;
-use forebay_source::{RemoteSource, Source};
+use forebay_source::{Fetch, FetchId, Label, RemoteSource, Segments, Source};
 use forebay_testkit::files::Files;
-use forebay_testkit::odd_web::{Methods, OddWeb, Oddity};
+use forebay_testkit::odd_web::{OddWeb, Oddity};
 use forebay_testkit::s3::S3;
 use forebay_testkit::trees::content;
 
-/// What is far less than the patience, and more than any machine takes.
-const SOON: Duration = Duration::from_secs(10);
-
-fn opened(url: &str) -> RemoteSource {
-    let options = StoreOptions { ttl: Duration::from_secs(600), ..StoreOptions::default() };
-    RemoteSource::open_uri(url, &options).unwrap()
+/// A source over one server that is measured while nobody reads, and the folder of its profile.
+struct Scene {
+    server: OddWeb,
+    source: Unmeasured,
+    profiles: tempfile::TempDir,
 }
 
-/// Files of which those called `bad…` come first, and are as `oddity` says.
-fn served(bad: usize, good: usize, oddity: &Oddity) -> OddWeb {
-    let names = (0..bad).map(|n| format!("bad-{n}")).chain((0..good).map(|n| format!("good-{n}")));
-    let files: Vec<(String, Vec<u8>)> = names.map(|name| (name, content(3, 2 << 20))).collect();
-    let server = OddWeb::start(files.into_iter().collect::<Files>(), Oddity::Plain).unwrap();
-    (0..bad).for_each(|n| server.set_at(format!("bad-{n}"), oddity.clone()));
-    server
-}
+impl Scene {
+    fn new(oddity: &Oddity) -> Scene {
+        let files = [("bad", content(3, 2 << 20)), ("good", content(4, 2 << 20)), ("small", content(5, 1000))];
+        let server = OddWeb::start(files.into_iter().collect::<Files>(), Oddity::Plain).unwrap();
+        server.set_at("bad", oddity.clone());
+        let options = StoreOptions {
+            ttl: Duration::from_secs(600),
+            patience: Duration::from_millis(300),
+            ..StoreOptions::default()
+        };
+        let source = RemoteSource::open_uri(&server.url(), &options).unwrap();
+        let profiles = tempfile::tempdir().unwrap();
+        let store = Store::at(profiles.path().to_owned());
+        Scene { source: Unmeasured::new(Arc::new(source), "it".into(), Some(store)), server, profiles }
+    }
 
-#[test]
-fn a_bad_file_costs_no_start_and_another_one_is_measured() {
-    for oddity in [Oddity::Silent(Methods::All), Oddity::Silent(Methods::Get), Oddity::Refused(403), Oddity::NotHttp] {
-        let (server, began) = (served(1, 3, &oddity), Instant::now());
-        let source = opened(&server.url());
-        source.check().unwrap();
-        let source: Arc<dyn Source> = Arc::new(source);
-        let profile = quick(&Target::Source(Arc::clone(&source)));
-        assert!(began.elapsed() < SOON, "{oddity:?}: {:?}", began.elapsed());
-        assert!(profile.is_ok(), "{oddity:?}: {profile:?}");
-        assert_eq!(source.list(Path::new("")).unwrap().len(), 4, "{oddity:?}");
-        assert_eq!(source.stat(Path::new("good-1")).unwrap().size, 2 << 20, "{oddity:?}");
+    fn profile(&self) -> Option<Profile> {
+        Store::at(self.profiles.path().to_owned()).load("it")
+    }
+
+    fn gets(&self) -> usize {
+        self.server.requests().all().iter().filter(|request| request.method == "GET").count()
+    }
+
+    fn eventually_measured(&self) -> Profile {
+        let began = Instant::now();
+        loop {
+            if let Some(profile) = self.profile() {
+                return profile;
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "never measured");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
 #[test]
-fn files_that_are_all_silent_cost_a_start_a_moment() {
-    let (server, began) = (served(20, 0, &Oddity::Silent(Methods::All)), Instant::now());
-    let source = opened(&server.url());
-    source.check().unwrap();
-    assert!(quick(&Target::Source(Arc::new(source))).is_err());
-    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+fn a_source_is_measured_by_a_file_that_is_large_enough_and_can_be_read() {
+    let scene = Scene::new(&Oddity::RangeUntold);
+    scene.source.open(Path::new("small")).unwrap();
+    scene.source.open(Path::new("bad")).unwrap();
+    std::thread::sleep(Duration::from_millis(1800));
+    assert_eq!(scene.profile(), None);
+    scene.source.open(Path::new("good")).unwrap();
+    let profile = scene.eventually_measured();
+    profile.check().unwrap();
+    let gets = scene.gets();
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(scene.gets(), gets, "once");
+}
+
+#[test]
+fn a_source_is_not_measured_while_a_reader_reads() {
+    let scene = Scene::new(&Oddity::Plain);
+    let object = scene.source.open(Path::new("good")).unwrap();
+    let opened = scene.gets();
+    for _ in 0..25 {
+        let (sender, outcome) = channel();
+        let done = Box::new(move |_, outcome| sender.send(outcome).unwrap());
+        let (id, buffer, label) = (FetchId::unique(), Segments::own(4096), Label::all(0..4096));
+        object.fetch(Fetch { id, offset: 0, buffer, len: 4096, urgent: true, label, done });
+        outcome.recv().unwrap().unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!((scene.profile(), scene.gets()), (None, opened + 25), "the reader's requests, and no others");
+    scene.eventually_measured();
 }
 
 /// A bucket of the same name at another endpoint, or in another region, is another source: profiles

@@ -112,7 +112,7 @@ impl From<Error> for Refusal {
     fn from(error: Error) -> Refusal {
         match error {
             Error::NotFound(_) => Refusal::not_found(),
-            Error::Denied(_) => Refusal::new(StatusCode::FORBIDDEN, "the source refuses"),
+            Error::Denied(_) | Error::Barred { .. } => Refusal::new(StatusCode::FORBIDDEN, "the source refuses"),
             Error::Stale(_) => Refusal::new(StatusCode::CONFLICT, "it changes all the time; ask again"),
             Error::Refused { errno: libc::ENOTDIR | libc::ENAMETOOLONG | libc::ELOOP | libc::EINVAL, .. } => {
                 Refusal::not_found()

@@ -58,6 +58,14 @@ pub enum Error {
     /// The source denies access.
     #[error("{0}: permission denied")]
     Denied(String),
+    /// A whole source denies access.
+    #[error("{name}: permission denied: {reason}")]
+    Barred {
+        /// The source.
+        name: String,
+        /// The storage's answer, and what to do.
+        reason: String,
+    },
     /// The bytes are no longer those of the version that was opened.
     #[error("{0}: changed since it was opened")]
     Stale(String),
@@ -107,7 +115,7 @@ impl Error {
     pub fn errno(&self) -> i32 {
         match self {
             Error::NotFound(_) => libc::ENOENT,
-            Error::Denied(_) => libc::EACCES,
+            Error::Denied(_) | Error::Barred { .. } => libc::EACCES,
             Error::Stale(_) => libc::ESTALE,
             Error::Refused { errno, .. } => *errno,
             Error::CalledOff => libc::ECANCELED,

@@ -29,7 +29,7 @@ use object_store::list::PaginatedListStore;
 use object_store::path::Path as Key;
 use object_store::{Error as StoreError, ObjectMeta, ObjectStore, ObjectStoreExt};
 
-use super::remote::{About, Answer, Next, Page, Range, Remote, RemoteSource, Told, Trouble};
+use super::remote::{About, Answer, Next, Page, Range, Remote, RemoteSource, Shows, Told, Trouble};
 use super::{Error, Facts, Result};
 use crate::Segments;
 use credentials::Credentials;
@@ -66,8 +66,8 @@ impl RemoteSource {
         options: &StoreOptions,
     ) -> Result<RemoteSource> {
         let name = name.into();
-        let (address, hint) = (name.as_str().into(), "check the credentials");
-        let about = About { name, address, server: String::new(), plain: None, hint };
+        let (address, shows) = (name.as_str().into(), Shows::Keys("see the options of the store"));
+        let about = About { name, address, server: String::new(), plain: None, shows };
         let (listing, waits) = (Listing::new(Arc::clone(&store), pages), Waits::default());
         let prefix = prefix.into();
         let bucket = Bucket { prefix, listing, store, waits, has_controls: false, credentials: None };

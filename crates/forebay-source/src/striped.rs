@@ -298,6 +298,7 @@ fn of_member(error: Error, member: &str) -> Error {
     match error {
         Error::NotFound(name) => Error::NotFound(of(name)),
         Error::Denied(name) => Error::Denied(of(name)),
+        Error::Barred { name, reason } => Error::Barred { name: of(name), reason },
         Error::Stale(name) => Error::Stale(of(name)),
         Error::Refused { name, errno } => Error::Refused { name: of(name), errno },
         Error::Storage { name, reason } => Error::Storage { name: of(name), reason },

@@ -53,7 +53,7 @@ pub(crate) fn of_reading(location: &Path, error: Error, reason: Option<Arc<str>>
     let path = location.to_string();
     match error {
         Error::NotFound(_) => StoreError::NotFound { path, source: error.into() },
-        Error::Denied(_) => StoreError::PermissionDenied { path, source: error.into() },
+        Error::Denied(_) | Error::Barred { .. } => StoreError::PermissionDenied { path, source: error.into() },
         Error::Stale(_) => StoreError::Precondition { path, source: error.into() },
         error => {
             let reason = reason.map_or_else(|| error.to_string(), |reason| reason.to_string());

@@ -193,7 +193,7 @@ fn sources_that_are_dead_closed_or_well() {
     well.says("names of", "ok", "object can be opened");
     let mut wrong = doctor(&args);
     wrong.env("AWS_SECRET_ACCESS_KEY", "wrong");
-    Report::of(wrong).says("source s3://", "failed", "check the credentials");
+    Report::of(wrong).says("source s3://", "failed", "the secret key does not fit");
     let secret = Report::of(doctor(&["http://user:secret@127.0.0.1:1/"]));
     assert!(!format!("{:?}", secret.findings).contains("secret"), "{:?}", secret.findings);
 }

@@ -8,6 +8,7 @@ mod contexts;
 mod credentials;
 mod ends;
 mod explain;
+mod first_use;
 mod hostile;
 mod identity;
 mod life;

@@ -89,8 +89,11 @@ fn object_stores() {
         command
     };
     let (bucket, endpoint) = (format!("s3://{BUCKET}"), server.endpoint());
-    refused(mount(&bucket, &endpoint, &[("AWS_SECRET_ACCESS_KEY", "wrong")]), &point, &[&bucket]);
-    refused(mount(&bucket, &endpoint, &[("AWS_ACCESS_KEY_ID", "nobody")]), &point, &[&bucket]);
+    let others = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+    let wrong = [&*bucket, "the secret key does not fit the access key", others];
+    refused(mount(&bucket, &endpoint, &[("AWS_SECRET_ACCESS_KEY", "wrong")]), &point, &wrong);
+    let unknown = [&*bucket, "check the keys"];
+    refused(mount(&bucket, &endpoint, &[("AWS_ACCESS_KEY_ID", "nobody")]), &point, &unknown);
     refused(mount(&bucket, &gone.endpoint(), &[]), &point, &[&bucket, &gone.endpoint()]);
     refused(mount("s3://no-such-bucket", &endpoint, &[]), &point, &["s3://no-such-bucket"]);
     let prefix = format!("{bucket}/no/such/prefix");

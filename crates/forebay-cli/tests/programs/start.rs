@@ -141,6 +141,49 @@ fn a_wrong_address_is_told_at_once() {
     }
 }
 
+/// A refusal says which credentials the server wants, and which option gives them.
+#[test]
+fn a_refusal_says_what_to_do() {
+    if !mounts::possible() {
+        return;
+    }
+    let (server, point) = (served(Oddity::Password), MountPoint::new().expect("a mount point"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let (token, login) = (folder.path().join("token"), folder.path().join("login"));
+    fs::write(&token, "s3cret").expect("written");
+    fs::write(&login, "user:s3cret").expect("written");
+    let (with_token, with_login) = (["--source-token-file", text(&token)], ["--source-password-file", text(&login)]);
+    let (url, file, signed) = (server.url(), format!("{}/a", server.url()), format!("{}/a?sig=s3cret", server.url()));
+    let refused = Oddity::Refused(403);
+    for (oddity, args, words) in [
+        (Oddity::Password, vec![&*url], "wants a user and a password: give --source-password-file"),
+        (Oddity::Password, vec![&file], "wants a user and a password: give --source-password-file"),
+        (Oddity::Password, [&[&*url], &with_login[..]].concat(), "does not take the user and the password"),
+        (Oddity::Password, [&[&*url], &with_token[..]].concat(), "wants a user and a password: --source-password-file"),
+        (Oddity::Refused(401), vec![&url], "give a token (--source-token-file FILE)"),
+        (Oddity::Refused(407), vec![&url], "HTTPS_PROXY"),
+        (refused.clone(), vec![&url], "give the URL of one file"),
+        (refused.clone(), [&[&*url], &with_token[..]].concat(), "the token of --source-token-file may not read this"),
+        (refused.clone(), vec![&signed], "its signature may have expired"),
+        (refused.clone(), vec!["s3://bucket", "--endpoint", &url], "use --profile NAME"),
+        (refused, vec!["s3://bucket", "--endpoint", &url, "--no-sign-request"], "leave out --no-sign-request"),
+        (Oddity::Plain, vec!["http://127.0.0.1:1/"], "is the server running, and its port right?"),
+        (Oddity::Plain, vec!["http://no-such-host.invalid/"], "is the host's name right?"),
+        (Oddity::Plain, vec!["s3://bucket", "--endpoint", "http://127.0.0.1:1"], "its port right (--endpoint)?"),
+    ] {
+        server.set(oddity.clone());
+        let output = mounting(&args, &point).env("AWS_REGION", "us-east-1").output().expect("it starts");
+        let line = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{oddity:?}, {args:?}: {line}");
+        assert!(line.starts_with("error: ") && line.matches('\n').count() == 1, "{oddity:?}, {args:?}: {line}");
+        assert!(line.contains(words) && !line.contains("s3cret"), "{oddity:?}, {args:?}: {line}");
+        if matches!(oddity, Oddity::Plain) {
+            continue;
+        }
+        assert!(line.contains(": permission denied: the server says "), "{oddity:?}, {args:?}: {line}");
+    }
+}
+
 /// Servers that want encryption, and refuse plain requests with words of their own or with none.
 #[test]
 fn a_server_that_wants_encryption_says_so() {

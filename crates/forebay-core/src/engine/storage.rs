@@ -146,6 +146,14 @@ impl Storage {
         &self.devices[device.index()]
     }
 
+    /// A device costs this from now on.
+    pub(super) fn is_measured(&mut self, device: DeviceId, cost: DeviceCost) {
+        if let Some(device) = self.devices.get_mut(device.index()) {
+            device.seek_distance = cost.mean_distance();
+            device.cost = cost;
+        }
+    }
+
     /// The counts of its blocks.
     pub(super) fn counters(&mut self, device: DeviceId) -> &mut Counters {
         &mut self.devices[device.index()].counters

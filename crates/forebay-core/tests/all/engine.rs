@@ -43,6 +43,12 @@ enum Step {
         size: u8,
         time: u8,
     },
+    /// A device turns out to be a store of this kind.
+    Measured {
+        device: u8,
+        milliseconds: u8,
+        channels: u8,
+    },
     Ran {
         handler: u8,
     },
@@ -85,6 +91,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             .prop_map(|(file, block, len, handler)| Step::Read { file, block, len, handler }),
         2 => (3..6u8, proptest::sample::select(&PATTERNS[..]), 0..90u8, 0..90u8)
             .prop_map(|(handler, pattern, size, time)| Step::Hint { handler, pattern, size, time }),
+        1 => (0..3u8, 0..90u8, 0..40u8)
+            .prop_map(|(device, milliseconds, channels)| Step::Measured { device, milliseconds, channels }),
         1 => (0..6u8).prop_map(|handler| Step::Ran { handler }),
         1 => (0..6u8).prop_map(|handler| Step::Exited { handler }),
         1 => (0..3u8, 0..9u8).prop_map(|(file, handles)| Step::Handles { file, handles }),
@@ -313,6 +321,12 @@ impl Driver {
                 let far = if astray { u32::MAX / 3 * 2 } else { 0 };
                 self.label = Some([skip, len, hits].map(|blocks| u32::from(blocks) + far));
             }
+            Step::Measured { device, milliseconds, channels } => self.tell(EventKind::Measured {
+                device: DeviceId(device.into()),
+                first_byte: u64::from(milliseconds) * 1_000_000,
+                rate: u64::from(channels) * 5_000_000,
+                channels: channels.into(),
+            }),
             Step::Hint { handler, pattern, size, time } => {
                 let rhythm = Rhythm { size: size.into(), time: time.into(), deviation: u64::from(time) / 5 };
                 let (context, hint) = (ContextId(handler.into()), Hint::of(pattern, rhythm));

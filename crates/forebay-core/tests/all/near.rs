@@ -170,3 +170,17 @@ fn a_stride_is_a_stream() {
     bench.core.handle(&[Event { at: Instant(1 << 40), kind: EventKind::Tick }], &mut out);
     bench.core.check();
 }
+
+/// A store that was taken for a near one turns out to be far: a stream's pieces become longer.
+#[test]
+fn a_cost_that_is_measured_later_counts_from_then_on() {
+    let mut bench = Bench::over("competitive", DeviceCost::flat(1_000_000, 40_960_000, 1));
+    let longest = |fetches: Vec<(u32, u32)>| fetches.iter().map(|&(_, len)| len).max();
+    assert_eq!(longest(bench.read_through(1, 900, 0, 300)), Some(10), "1 ms of 40.96 MB/s");
+    let measured = EventKind::Measured { device: DeviceId(0), first_byte: 8_000_000, rate: 40_960_000, channels: 1 };
+    assert!(bench.tell(measured).is_empty(), "nothing is fetched for it");
+    assert_eq!(longest(bench.read_through(2, 900, 0, 300)), Some(80), "8 ms");
+    // A number that no device has changes nothing.
+    bench.tell(EventKind::Measured { device: DeviceId(9), first_byte: 1, rate: 1, channels: 1 });
+    assert_eq!(longest(bench.read_through(3, 900, 0, 300)), Some(80));
+}

@@ -4,9 +4,10 @@
 //! [`measure`] chooses the reads and decides when they are enough. It takes its samples through a
 //! [`Probe`], which reads a real file ([`disk`]), the objects of a source ([`object`]) or, in
 //! tests, a device model in virtual time. The fits are [`forebay_device::fit`]. [`store`] keeps
-//! profiles between runs, [`chart`] draws them.
+//! profiles between runs, [`chart`] draws them. A store that was never measured is read by usual
+//! costs, and measured while nobody reads from it ([`Unmeasured`], by few bytes: [`settle`]).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -16,18 +17,22 @@ use forebay_source::Source;
 mod abreast;
 pub mod chart;
 pub mod disk;
+mod idle;
 pub mod measure;
+#[cfg(test)]
+mod modelled;
 pub mod object;
+pub mod settle;
 pub mod store;
 
-use object::Bound;
+pub use idle::Unmeasured;
 pub use store::Store;
 
 /// How long to measure unless told otherwise.
 pub const BUDGET: Duration = Duration::from_secs(10);
 /// The longest that it makes sense to measure.
 pub const LONGEST: Duration = Duration::from_secs(120);
-/// The time that a mount without a profile spends on measuring one.
+/// The time that a mount without a profile of its disk spends on measuring one.
 pub const QUICK: Duration = Duration::from_millis(700);
 
 /// The device to measure.
@@ -64,6 +69,12 @@ pub enum ProfileError {
         /// The largest file found.
         bytes: u64,
     },
+    /// Readers came; it can go on later.
+    #[error("readers came")]
+    Disturbed,
+    /// There are no bytes left that it may read.
+    #[error("readers came too often")]
+    Spent,
     /// The times make no sense: they don't rise with the bytes read.
     #[error("{what}: the measured times fit no device; is something else using it?")]
     Unfit {
@@ -90,30 +101,28 @@ pub trait Probe {
 /// minimum of samples). `progress` is told the share that is done, 0 to 1, never falling.
 pub fn profile(target: &Target, budget: Duration, progress: &mut dyn FnMut(f64)) -> Result<Profile, ProfileError> {
     let plan = measure::Plan { budget: budget.min(LONGEST), seed: 1 };
-    measured(target, plan, Bound::Patience, progress)
+    measured(target, plan, progress)
 }
 
-/// Measures `target` within the time of a mount ([`QUICK`]). Files that are silent are left out,
-/// and if too few answer, there is no profile: a mount must not wait for a file that no program
-/// reads.
-pub fn quick(target: &Target) -> Result<Profile, ProfileError> {
-    measured(target, measure::Plan { budget: QUICK, seed: 1 }, Bound::Soon, &mut |_| ())
+/// Measures a folder, a file or a block device within the time of a mount ([`QUICK`]). A store is
+/// measured while nobody reads from it: [`Unmeasured`].
+pub fn quick(path: &Path) -> Result<Profile, ProfileError> {
+    measured(&Target::Path(path.to_owned()), measure::Plan { budget: QUICK, seed: 1 }, &mut |_| ())
 }
 
-fn measured(
-    target: &Target,
-    plan: measure::Plan,
-    bound: Bound,
-    progress: &mut dyn FnMut(f64),
-) -> Result<Profile, ProfileError> {
+fn measured(target: &Target, plan: measure::Plan, progress: &mut dyn FnMut(f64)) -> Result<Profile, ProfileError> {
     let mut profile = match target {
         Target::Path(path) => disk::profile(path, plan, progress)?,
-        Target::Source(source) => object::profile(source, plan, bound, progress)?,
+        Target::Source(source) => object::profile(source, plan, progress)?,
     };
     profile.device = identity(target)?;
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    profile.measured = now.map_or(0, |since| since.as_secs());
+    profile.measured = now();
     Ok(profile)
+}
+
+/// Seconds since the epoch.
+fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// The same string for the same device, at any time: profiles are kept by it.

@@ -1,13 +1,13 @@
 //! Reading the objects of a source to measure it: range gets of the largest ones.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Instant;
 
 use forebay_device::Profile;
 use forebay_source::{
-    Attributes, Error, Fetch, FetchId, Kind, Label, Object, Result as SourceResult, Segments, Source, Then,
+    Attributes, Error, Fetch, FetchId, Kind, Label, Object, Result as SourceResult, Segments, Source,
 };
 
 use super::measure::{self, Plan};
@@ -19,49 +19,12 @@ const LOOKS: usize = 64;
 const FOLDERS: usize = 16;
 /// Objects that are read, at most.
 const OBJECTS: usize = 8;
-/// A mount that has found a file of this many bytes looks into no further folder.
-const ENOUGH: u64 = 32 << 20;
 /// Names that are asked for at once.
 const ABREAST: usize = 8;
-/// How long a mount looks for names, and waits for the first block of each object.
-const SOON: Duration = Duration::from_millis(500);
-/// Bytes a second that a later read must bring beyond that.
-const SLOWEST: u64 = 2_000_000;
-
-/// How long to wait for a source.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Bound {
-    /// As long as its own patience lasts.
-    Patience,
-    /// A moment. Names and files that do not answer are left out.
-    Soon,
-}
-
-impl Bound {
-    /// The deadline, counted from now, of a read that brings `bytes`.
-    fn end(self, bytes: u64) -> Option<Instant> {
-        let time = SOON + Duration::from_nanos(bytes.saturating_mul(1_000_000_000 / SLOWEST));
-        (self == Bound::Soon).then(|| Instant::now() + time)
-    }
-}
-
-/// The next message, until a moment.
-fn receive<T>(from: &Receiver<T>, until: Option<Instant>) -> Result<T, RecvTimeoutError> {
-    match until {
-        Some(until) => from.recv_timeout(until.saturating_duration_since(Instant::now())),
-        None => from.recv().map_err(|_| RecvTimeoutError::Disconnected),
-    }
-}
-
 /// Measures `source` as a store without places.
-pub fn profile(
-    source: &Arc<dyn Source>,
-    plan: Plan,
-    bound: Bound,
-    progress: &mut dyn FnMut(f64),
-) -> Result<Profile, ProfileError> {
+pub fn profile(source: &Arc<dyn Source>, plan: Plan, progress: &mut dyn FnMut(f64)) -> Result<Profile, ProfileError> {
     let what = source.describe();
-    let mut probe = SourceProbe::of_largest(&**source, bound)?;
+    let mut probe = SourceProbe::of_largest(&**source)?;
     if probe.objects.is_empty() {
         return Err(ProfileError::TooSmall { what, bytes: 0 });
     }
@@ -69,7 +32,7 @@ pub fn profile(
 }
 
 /// Reads objects of about the same size, one after the other in place.
-struct SourceProbe {
+pub(super) struct SourceProbe {
     objects: Vec<Arc<dyn Object>>,
     /// The size of the smallest of them, a multiple of the block size: each counts with this many
     /// bytes.
@@ -77,13 +40,12 @@ struct SourceProbe {
     /// Memory that was read into. New memory takes time when it is first written, and that time is
     /// not the storage's.
     buffers: Vec<Segments>,
-    bound: Bound,
+    /// If readers come before it, how to learn that they do.
+    disturbed: Option<Box<dyn Fn() -> bool>>,
 }
 
 /// A read that is over.
 struct Read {
-    /// The number of its object.
-    object: usize,
     buffer: Segments,
     /// Nanoseconds.
     took: SourceResult<u64>,
@@ -92,34 +54,21 @@ struct Read {
 impl SourceProbe {
     /// The largest objects among the first that are found, none smaller than a quarter of the
     /// largest.
-    fn of_largest(source: &dyn Source, bound: Bound) -> SourceResult<SourceProbe> {
-        let mut files = files(source, bound)?;
+    fn of_largest(source: &dyn Source) -> SourceResult<SourceProbe> {
+        let mut files = files(source)?;
         files.sort_by_key(|&(_, size)| std::cmp::Reverse(size));
         let least = files.first().map_or(0, |&(_, size)| size / 4);
         files.retain(|&(_, size)| size >= least.max(1));
         files.truncate(OBJECTS);
         let each = files.last().map_or(0, |&(_, size)| if size < 4096 { 0 } else { size / 4096 * 4096 });
-        let opened = files.iter().map(|(path, _)| open(source, path, bound));
-        let objects = opened.filter_map(Result::transpose).collect::<SourceResult<_>>()?;
-        let mut probe = SourceProbe { objects, each, buffers: Vec::new(), bound };
-        if bound == Bound::Soon {
-            probe.keep_those_that_answer();
-        }
-        Ok(probe)
+        let objects = files.iter().map(|(path, _)| source.open(path)).collect::<SourceResult<_>>()?;
+        Ok(SourceProbe { objects, each, buffers: Vec::new(), disturbed: None })
     }
 
-    /// Reads a block of each object, and leaves out those that are silent or cannot be read.
-    fn keep_those_that_answer(&mut self) {
-        let (sender, outcomes) = channel();
-        let count = self.objects.len();
-        (0..count).for_each(|object| self.start(object as u64 * self.each, self.each.min(4096), &sender));
-        drop(sender);
-        let (until, mut answer) = (self.bound.end(0), vec![false; count]);
-        while let Ok(Read { object, took, .. }) = receive(&outcomes, until) {
-            answer[object] = took.is_ok();
-        }
-        let mut answer = answer.into_iter();
-        self.objects.retain(|_| answer.next().unwrap_or(false));
+    /// One object, read as long as `disturbed` does not say that readers come.
+    pub(super) fn of_object(object: Arc<dyn Object>, disturbed: impl Fn() -> bool + 'static) -> SourceProbe {
+        let each = object.version().size / 4096 * 4096;
+        SourceProbe { objects: vec![object], each, buffers: Vec::new(), disturbed: Some(Box::new(disturbed)) }
     }
 
     /// Memory for a read, that of an earlier one of the same length if there is one.
@@ -128,16 +77,15 @@ impl SourceProbe {
         known.map_or_else(|| Segments::own(len), |at| self.buffers.swap_remove(at))
     }
 
-    /// The time of the next read that is over; none of the reads is longer than `len`.
-    fn over(&mut self, outcomes: &Receiver<Read>, len: u64) -> Result<u64, ProfileError> {
+    /// The time of the next read that is over.
+    fn over(&mut self, outcomes: &Receiver<Read>) -> Result<u64, ProfileError> {
         // A source that drops a fetch without reporting its outcome has failed.
-        let lost = |error| {
-            let late = error == RecvTimeoutError::Timeout;
-            let reason = if late { "no answer soon" } else { "its outcome was lost" };
-            Error::Storage { name: "a range".into(), reason: reason.into() }
-        };
-        let Read { buffer, took, .. } = receive(outcomes, self.bound.end(len)).map_err(lost)?;
+        let lost = |_| Error::Storage { name: "a range".into(), reason: "its outcome was lost".into() };
+        let Read { buffer, took } = outcomes.recv().map_err(lost)?;
         self.buffers.push(buffer);
+        if self.disturbed.as_ref().is_some_and(|disturbed| disturbed()) {
+            return Err(ProfileError::Disturbed);
+        }
         Ok(took?)
     }
 
@@ -154,24 +102,23 @@ impl SourceProbe {
         let done = Box::new(move |buffer, outcome: SourceResult<()>| {
             let took = outcome.map(|()| begin.elapsed().as_nanos() as u64);
             // The receiver is gone if another read failed.
-            let _ = sender.send(Read { object: number, buffer, took });
+            let _ = sender.send(Read { buffer, took });
         });
         let label = Label::all(offset..offset + len as u64);
-        let urgent = self.bound == Bound::Patience;
+        let urgent = self.disturbed.is_none();
         self.objects[number].fetch(Fetch { id: FetchId::unique(), offset, buffer, len, urgent, label, done });
     }
 }
 
 /// Some files of a source with their sizes, folders nearest the root first.
-fn files(source: &dyn Source, bound: Bound) -> SourceResult<Vec<(PathBuf, u64)>> {
-    let until = bound.end(0);
+fn files(source: &dyn Source) -> SourceResult<Vec<(PathBuf, u64)>> {
     let mut folders = std::collections::VecDeque::from([PathBuf::new()]);
     let mut files = Vec::new();
     for _ in 0..FOLDERS {
         let Some(folder) = folders.pop_front() else { break };
         // The names are taken from the listing as it is: taken apart, a large folder takes several
         // times as much memory.
-        let Some(listing) = told(until, |then| source.list_then(&folder, then))? else { break };
+        let listing = source.listing(&folder)?;
         let mut here = Vec::new();
         for listed in listing.iter() {
             let path = folder.join(listed.name);
@@ -181,18 +128,13 @@ fn files(source: &dyn Source, bound: Bound) -> SourceResult<Vec<(PathBuf, u64)>>
                 _ => {}
             }
         }
-        files.extend(sizes(source, &here, until)?);
-        // A listing that is not waited for any more would still take memory, beside the reads that
-        // are measured.
-        if until.is_some() && files.iter().any(|&(_, size)| size >= ENOUGH) {
-            break;
-        }
+        files.extend(sizes(source, &here)?);
     }
     Ok(files)
 }
 
-/// The sizes of files, as far as answers come in time.
-fn sizes(source: &dyn Source, paths: &[PathBuf], until: Option<Instant>) -> SourceResult<Vec<(PathBuf, u64)>> {
+/// The sizes of files.
+fn sizes(source: &dyn Source, paths: &[PathBuf]) -> SourceResult<Vec<(PathBuf, u64)>> {
     let mut files = Vec::new();
     for paths in paths.chunks(ABREAST) {
         let (sender, answers) = channel();
@@ -202,36 +144,16 @@ fn sizes(source: &dyn Source, paths: &[PathBuf], until: Option<Instant>) -> Sour
             source.stat_then(path, Box::new(then));
         }
         drop(sender);
-        while let Ok((path, found)) = receive(&answers, until) {
+        while let Ok((path, found)) = answers.recv() {
             match found {
                 Ok(attributes) => files.push((path, attributes.size)),
                 Err(Error::NotFound(_) | Error::Denied(_)) => {}
-                Err(_) if until.is_some() => {}
                 Err(error) => return Err(error),
             }
         }
     }
     files.sort_unstable();
     Ok(files)
-}
-
-/// The file under a path; `None` if the answer does not come in time.
-fn open(source: &dyn Source, path: &Path, bound: Bound) -> SourceResult<Option<Arc<dyn Object>>> {
-    told(bound.end(0), |then| source.open_then(path, then))
-}
-
-/// An answer; `None` if it does not come in time, or is an error where there is a bound.
-fn told<T: Send + 'static>(until: Option<Instant>, ask: impl FnOnce(Then<T>)) -> SourceResult<Option<T>> {
-    let (sender, answer) = channel();
-    ask(Box::new(move |told| drop(sender.send(told))));
-    match receive(&answer, until) {
-        Ok(told) if until.is_some() => Ok(told.ok()),
-        Ok(told) => told.map(Some),
-        Err(RecvTimeoutError::Timeout) => Ok(None),
-        Err(RecvTimeoutError::Disconnected) => {
-            Err(Error::Storage { name: "a name".into(), reason: "the request was abandoned".into() })
-        }
-    }
 }
 
 impl Probe for SourceProbe {
@@ -247,7 +169,7 @@ impl Probe for SourceProbe {
         let (sender, outcome) = channel();
         self.start(place, len, &sender);
         drop(sender);
-        self.over(&outcome, len)
+        self.over(&outcome)
     }
 
     fn read_all(&mut self, places: &[u64], len: u64, at_once: usize) -> Result<Vec<u64>, ProfileError> {
@@ -265,7 +187,7 @@ impl Probe for SourceProbe {
             if waiting.len() == 0 {
                 sender = None;
             }
-            times.push(self.over(&outcomes, len)?);
+            times.push(self.over(&outcomes)?);
             if let (Some(&place), Some(sender)) = (waiting.next(), &sender) {
                 self.start(place, len, sender);
             }
@@ -307,7 +229,7 @@ mod tests {
     #[test]
     fn reads_stay_inside_objects() {
         let source = MemorySource::of(&["a", "b", "c"], 10_000);
-        let mut probe = SourceProbe::of_largest(&source, Bound::Patience).unwrap();
+        let mut probe = SourceProbe::of_largest(&source).unwrap();
         assert_eq!((probe.capacity(), probe.longest()), (3 * 8192, 8192));
         let places: Vec<u64> = (0..6).map(|i| i * 4096).collect();
         for (at_once, len) in [(1, 4096), (3, 8192), (50, 4096), (50, 8192)] {

@@ -24,7 +24,7 @@ use super::listing::Listing;
 use super::refusal;
 use super::s3;
 use super::waits::Waits;
-use crate::remote::{About, Limits, Modes, RemoteSource};
+use crate::remote::{About, Limits, Modes, RemoteSource, Shows};
 use crate::web::{Login, Token, Web, WebOptions};
 use crate::{Error, Result};
 
@@ -121,6 +121,9 @@ impl Default for StoreOptions {
     }
 }
 
+/// The words of the `object_store` crate for a container of Azure without its account.
+const NO_ACCOUNT: &str = "Account must be specified";
+
 /// A store that was found.
 pub(super) struct Found {
     store: Arc<dyn ObjectStore>,
@@ -149,6 +152,7 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
     }
     let base = format!("{scheme}://{authority}");
     let client = client(options, uri)?;
+    let shows = if options.anonymous { Shows::NoKeys(others(scheme)) } else { Shows::Keys(others(scheme)) };
     let stores = match scheme {
         "s3" => s3::open(&base, options, client),
         "gs" => gs(&base, options, client),
@@ -161,7 +165,10 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
     }
     let Found { store, pages, server, endpoint, waits, has_controls, credentials } =
         stores.map_err(|error| match error {
-            generic @ object_store::Error::Generic { .. } => refuse(&refusal::last(&generic)),
+            generic @ object_store::Error::Generic { .. } => match refusal::last(&generic) {
+                words if words == NO_ACCOUNT => refuse("no account is named: set AZURE_STORAGE_ACCOUNT_NAME"),
+                words => refuse(&words),
+            },
             other => refuse(&other.to_string()),
         })?;
     let prefix = folder(prefix).map_err(|name| match name.is_empty() {
@@ -174,12 +181,20 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
     })?;
     let name = format!("{scheme}://{authority}/{}", rest[authority.len()..].trim_matches('/'));
     let address = format!("{name}{server}").into();
-    let hint = "check the credentials";
     let listing = Listing::new(Arc::clone(&store), pages);
     let bucket = Bucket { prefix, listing, store, waits, has_controls, credentials };
     let name = name.trim_end_matches('/').to_owned();
-    let about = About { name, address, server: at(endpoint.as_deref()), plain: endpoint, hint };
+    let about = About { name, address, server: at(endpoint.as_deref()), plain: endpoint, shows };
     RemoteSource::new(Arc::new(bucket), about, options.limits(), options.modes)
+}
+
+/// How to give an object store other keys.
+fn others(scheme: &str) -> &'static str {
+    match scheme {
+        "s3" => "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use --profile NAME",
+        "gs" => "set GOOGLE_APPLICATION_CREDENTIALS",
+        _ => "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+    }
 }
 
 /// The prefix of the keys below a folder of the bucket, without the slash at its end. Else the
@@ -270,14 +285,14 @@ fn web(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
         labels: options.labels,
     };
     let web = Web::open(uri, &web)?;
-    let hint = match (&options.token, &options.login) {
-        (Some(_), _) => "it does not take this token",
-        (None, Some(_)) => "it does not take this user and password",
-        (None, None) if web.shows_a_secret() => "it does not take this user and password",
-        (None, None) => "it may want a token, or a user and a password",
+    let shows = match options.token {
+        Some(_) => Shows::Token,
+        None if web.shows_a_secret() => Shows::Login,
+        None if web.has_query() => Shows::Query,
+        None => Shows::Nothing,
     };
     let (name, address) = (web.describe().to_owned(), Arc::clone(web.identity()));
-    let about = About { plain: Some(name.clone()), name, address, server: String::new(), hint };
+    let about = About { plain: Some(name.clone()), name, address, server: String::new(), shows };
     RemoteSource::new(Arc::new(web), about, options.limits(), options.modes)
 }
 

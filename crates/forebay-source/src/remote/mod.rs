@@ -11,6 +11,7 @@
 //! - no more ranges are under way at once than the storage takes (`gate.rs`), on a few threads that
 //!   all sources share (`runtime.rs`).
 
+mod advice;
 mod asker;
 mod complaints;
 mod encryption;
@@ -32,6 +33,7 @@ use super::listing::Gathered;
 use super::{Entry, Error, Facts, Kind, Listed, Version};
 use crate::{Label, Segments};
 
+pub(crate) use advice::Shows;
 pub(crate) use encryption::explained;
 pub(crate) use gate::Room;
 pub(crate) use retry_after::retry_after;
@@ -81,6 +83,14 @@ pub(crate) struct Trouble {
 pub(crate) enum Hint {
     /// The credentials have expired.
     Renew,
+    /// The server wants a user and a password.
+    Login,
+    /// The server wants a token.
+    Token,
+    /// The server wants credentials of another kind.
+    Scheme,
+    /// A proxy on the way wants credentials.
+    Proxy,
 }
 
 /// The answer to one try.
@@ -146,6 +156,10 @@ impl Hint {
     pub(crate) fn words(self) -> &'static str {
         match self {
             Hint::Renew => "the credentials have expired: log in again, or renew them",
+            Hint::Login => "it wants a user and a password",
+            Hint::Token => "it wants a token",
+            Hint::Scheme => "it wants credentials of a kind that Forebay does not have",
+            Hint::Proxy => "a proxy on the way wants credentials",
         }
     }
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime};
 
+use super::advice::{self, Shows};
 use super::asker::Asker;
 use super::complaints::Complaints;
 use super::fetch::RemoteObject;
 use super::gate::Gate;
 use super::names::{Known, Names};
 use super::patience::Patience;
-use super::{Hint, Remote, Told, Trouble, encryption, start, time};
+use super::{Remote, Told, Trouble, encryption, start, time};
 use crate::{Attributes, Error, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Then, Version};
 
 /// A bucket, a web server, or a part of one. See the head of `remote/mod.rs`.
@@ -39,8 +40,8 @@ pub(crate) struct About {
     pub(crate) server: String,
     /// The URL of its server, if the source speaks to it without encryption.
     pub(crate) plain: Option<String>,
-    /// The remedy if the server refuses us.
-    pub(crate) hint: &'static str,
+    /// The credentials that the server is shown.
+    pub(crate) shows: Shows,
 }
 
 /// Bounds on a remote source's resources.
@@ -112,7 +113,7 @@ impl RemoteSource {
     /// wrong address, or a refusal, the error comes at once.
     pub fn check_telling(&self, tell: fn(&str)) -> Result<()> {
         let asker = Arc::clone(&self.view.asker);
-        let About { name, server, hint, .. } = &self.about;
+        let About { name, server, shows, .. } = &self.about;
         let shown = format!("{name}{server}");
         let answer = self.view.asker.runtime.wait(name, async move {
             match asker.remote.ready().await {
@@ -144,10 +145,17 @@ impl RemoteSource {
                 Error::Setting { name: name.clone(), reason, region: None }
             }
             Error::Refused { errno, .. } => Error::Refused { name: name.clone(), errno },
-            Error::Denied(_) => Error::Denied(with(trouble.hint.map_or(*hint, Hint::words))),
+            Error::Denied(_) => Error::Barred {
+                name: format!("{name}{server}"),
+                reason: format!("the server says {}; {}", trouble.kind, shows.way_out(&trouble)),
+            },
             Error::Setting { reason, region, .. } => Error::Setting { name: format!("{name}{server}"), reason, region },
-            Error::Storage { reason, .. } => Error::Storage { name: format!("{name}{server}"), reason },
-            Error::NotFound(_) => Error::NotFound(with("check the name of the bucket or folder")),
+            Error::Storage { ref reason, .. } => {
+                let advice = advice::to_reach(&trouble, shows.is_object_store()).map(|advice| format!("; {advice}"));
+                let reason = format!("{reason}{}", advice.unwrap_or_default());
+                Error::Storage { name: format!("{name}{server}"), reason }
+            }
+            Error::NotFound(_) => Error::NotFound(with(shows.where_nothing_is(&trouble.kind))),
             error => error,
         })
     }

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use proptest::prelude::*;
 
 use super::source::{About, Limits};
-use super::{Answer, Modes, Next, Page, Range, Remote, RemoteSource, Told, Trouble};
+use super::{Answer, Modes, Next, Page, Range, Remote, RemoteSource, Shows, Told, Trouble};
 use crate::{Error, Facts, Kind, Segments, Source};
 
 /// Names and their lengths; the folders above them follow.
@@ -119,7 +119,13 @@ impl Remote for Shelf {
 
 /// A source over it that believes names for `ttl`, in `names` bytes.
 fn source(shelf: &Arc<Shelf>, ttl: Duration, names: usize) -> RemoteSource {
-    let about = About { name: "shelf".into(), address: "shelf".into(), server: String::new(), plain: None, hint: "" };
+    let about = About {
+        name: "shelf".into(),
+        address: "shelf".into(),
+        server: String::new(),
+        plain: None,
+        shows: Shows::Nothing,
+    };
     let limits = Limits { connections: 8, ttl, names, patience: Duration::from_secs(5) };
     RemoteSource::new(Arc::clone(shelf) as Arc<dyn Remote>, about, limits, Modes::default()).unwrap()
 }

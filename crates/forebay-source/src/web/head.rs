@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use reqwest::StatusCode;
 use reqwest::header::{self, HeaderMap, HeaderName};
 
-use crate::remote::retry_after;
+use crate::remote::{Hint, retry_after};
 use crate::{Facts, Version};
 
 /// The head of an answer. Headers that are not understood are left out.
@@ -26,6 +26,8 @@ pub(super) struct Head {
     pub(super) media: String,
     /// `Retry-After`, from now on.
     pub(super) wait: Option<Duration>,
+    /// The credentials that it wants, by `WWW-Authenticate`.
+    pub(super) wants: Option<Hint>,
 }
 
 /// `Content-Range`, in bytes; the end is not included.
@@ -59,6 +61,7 @@ impl Head {
             coded: codings.into_iter().any(|coding| !coding.is_empty() && coding != "identity"),
             media: media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase(),
             wait: text(header::RETRY_AFTER).and_then(|text| retry_after(text, SystemTime::now())),
+            wants: wants(status, headers),
         }
     }
 
@@ -77,6 +80,26 @@ impl Head {
 pub(super) fn length(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|&length| digits && length <= i64::MAX as u64)
+}
+
+/// The credentials that an answer asks for. Of several kinds it is one that we have.
+fn wants(status: StatusCode, headers: &HeaderMap) -> Option<Hint> {
+    if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+        return Some(Hint::Proxy);
+    }
+    let challenges = headers.get_all(header::WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+    let challenges = challenges.collect::<Vec<_>>().join(",").to_ascii_lowercase();
+    // Texts in quotes, such as realms, may have any words.
+    let challenges: String = challenges.split('"').step_by(2).collect();
+    // A scheme is the first word of a challenge; other parts between commas have an equals sign.
+    let has = |scheme: &str| challenges.split(',').any(|part| part.split_whitespace().next() == Some(scheme));
+    match (has("basic"), has("bearer")) {
+        // Either will do.
+        (true, true) => None,
+        (true, false) => Some(Hint::Login),
+        (false, true) => Some(Hint::Token),
+        (false, false) => (!challenges.is_empty()).then_some(Hint::Scheme),
+    }
 }
 
 /// `Content-Length`, if all headers of that name agree.
@@ -162,6 +185,21 @@ mod tests {
         {
             assert_eq!(content_range(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn challenges_name_the_credentials_that_are_wanted() {
+        let of = |status, challenges: &[&'static str]| {
+            let value = |challenge: &&'static str| (header::WWW_AUTHENTICATE, challenge.parse().unwrap());
+            wants(StatusCode::from_u16(status).unwrap(), &challenges.iter().map(value).collect())
+        };
+        assert_eq!(of(401, &["Basic realm=\"a, bearer b\""]), Some(Hint::Login));
+        assert_eq!(of(401, &["Bearer"]), Some(Hint::Token));
+        assert_eq!(of(401, &["bearer realm=\"x\", error=\"invalid_token\""]), Some(Hint::Token));
+        assert_eq!(of(401, &["Negotiate", "NTLM"]), Some(Hint::Scheme));
+        assert_eq!(of(401, &["Digest realm=\"r\", nonce=\"n\"", "Basic realm=\"r\""]), Some(Hint::Login));
+        assert_eq!(of(401, &["Bearer realm=\"f\", Basic realm=\"f\""]), None, "either");
+        assert_eq!((of(403, &[]), of(407, &[])), (None, Some(Hint::Proxy)));
     }
 
     #[test]

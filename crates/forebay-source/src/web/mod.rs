@@ -114,6 +114,11 @@ impl Web {
         self.asker.shows_a_secret()
     }
 
+    /// Whether the URL has a query, which may be a signature.
+    pub(crate) fn has_query(&self) -> bool {
+        self.address.itself().query().is_some()
+    }
+
     /// For messages: the URL without user, password and query.
     pub(crate) fn describe(&self) -> &str {
         &self.description

@@ -20,7 +20,8 @@ pub(super) fn of_status(name: &str, head: &Head) -> Trouble {
         _ => Error::Refused { name, errno: libc::EIO },
     };
     let wait = head.wait.filter(|_| error.is_transient());
-    Trouble { wait, ..Trouble::new(error, status.as_u16().to_string()) }
+    let hint = head.wants.filter(|_| matches!(error, Error::Denied(_)));
+    Trouble { wait, hint, ..Trouble::new(error, status.as_u16().to_string()) }
 }
 
 /// The trouble of a request that has no answer, or of an answer that broke off.

@@ -72,7 +72,7 @@ fn profile(place: &Place<'_>, source: &Arc<dyn Source>) -> Finding {
     if source.cost().is_some() {
         return Finding::ok(check, "the source knows its costs");
     }
-    let advice = "run `forebay profile` on it; until then a mount measures for a moment only";
+    let advice = "run `forebay profile` on it; until then a mount goes by usual costs or a short measurement";
     let device = match profiler::identity(&storage::target(place, source)) {
         Ok(device) => device,
         Err(error) => return Finding::warning(check, error.to_string(), advice),
