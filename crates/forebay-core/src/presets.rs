@@ -43,6 +43,7 @@ use crate::papers::sarc::THRESHOLD;
 use crate::papers::scm::{Degree, Total, Trigger};
 use crate::partition::Segments;
 use crate::peers::arrow::HOLE;
+use crate::peers::mithril::MINED;
 use crate::replacement;
 
 /// A name that policies are made of.
@@ -204,7 +205,7 @@ prefetchers! {
     "mountpoint"  Prefetch::Mountpoint, Reclaim::WithTheRest, "Mountpoint for Amazon S3 1.24" "a window from 1.125 MiB, doubled when its reader stalls, anew after a seek";
     "gcsfs"       Prefetch::Gcsfs, Reclaim::WithTheRest, "gcsfs 2026.8" "from the third read on a window that grows by one read with each block taken";
     "arrow"       Prefetch::Arrow { hole: HOLE }, Reclaim::WithTheRest, "Apache Arrow" "one request for a missed read and the next one, if the hole between them is small";
-    "mithril"     Prefetch::Mithril, Reclaim::WithTheRest, "Yang et al., SoCC 2017" "what was missed at nearly the same times, from the second time on";
+    "mithril"     Prefetch::Mithril { mined: MINED }, Reclaim::WithTheRest, "Yang et al., SoCC 2017" "what was missed at nearly the same times, from the second time on";
 }
 
 macro_rules! partitions {

@@ -10,6 +10,7 @@ use crate::papers::amp::Detection;
 use crate::papers::amp::recency::{Mean, ONE, Sampling};
 use crate::papers::sac::Weights;
 use crate::papers::scm::{Degree, Total};
+use crate::peers::mithril::MOST_MINED;
 use crate::seams::MOST_PARTITIONS;
 
 use words::*;
@@ -211,6 +212,22 @@ pub const CHOICES: &[Choice] = &[
         },
         set: |policy, value| match &mut policy.prefetch {
             Prefetch::Arrow { hole } => put(hole, value.parse().ok()),
+            _ => None,
+        },
+    },
+    Choice {
+        name: "mined",
+        axis: "prefetch",
+        values: "READS",
+        line: "how many reads are in the mining table when they are compared",
+        get: |policy| match policy.prefetch {
+            Prefetch::Mithril { mined } => Some(mined.to_string()),
+            _ => None,
+        },
+        set: |policy, value| match &mut policy.prefetch {
+            Prefetch::Mithril { mined } => {
+                put(mined, value.parse().ok().filter(|reads| (1..=MOST_MINED).contains(reads)))
+            }
             _ => None,
         },
     },

@@ -100,7 +100,10 @@ pub enum Prefetch {
         hole: u32,
     },
     /// MITHRIL's associations.
-    Mithril,
+    Mithril {
+        /// How many reads are mined at a time.
+        mined: u32,
+    },
     /// `auto`.
     Auto(Parts),
 }
@@ -130,7 +133,7 @@ impl Prefetch {
             Prefetch::Mountpoint => Mountpoint::BYTES_A_STREAM.div_ceil(4),
             Prefetch::Gcsfs => Gcsfs::BYTES_A_STREAM.div_ceil(4),
             Prefetch::Arrow { .. } => 1,
-            Prefetch::Mithril => mithril::BYTES_A_FRAME,
+            Prefetch::Mithril { .. } => mithril::BYTES_A_FRAME,
             _ => 0,
         }
     }
@@ -153,7 +156,7 @@ impl Prefetch {
             Prefetch::Mountpoint => Box::new(Mountpoint::new(setup.streams, setup.block_bytes)),
             Prefetch::Gcsfs => Box::new(Gcsfs::new(setup.streams, setup.block_bytes)),
             Prefetch::Arrow { hole } => Box::new(Arrow::new(setup.streams, setup.block_bytes, hole)),
-            Prefetch::Mithril => Box::new(Mithril::new(setup.frames)),
+            Prefetch::Mithril { mined } => Box::new(Mithril::new(setup.frames, mined)),
             Prefetch::Auto(parts) => {
                 let (devices, frames) = (setup.devices.len().max(1), setup.frames);
                 Box::new(Auto::new(parts, setup.streams, devices, by_context, frames))

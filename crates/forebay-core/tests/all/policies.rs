@@ -25,6 +25,7 @@ fn values(choice: &Choice) -> &'static [&'static str] {
         "increment" => &["1", "2", "1000"],
         "weights" => &["equal", "2/1", "1/1/65535", "262144", "4294967295"],
         "start" => &["1", "25", "60", "100"],
+        "mined" => &["1", "320", "2560", "65536"],
         "hole" => &["0", "8192", "1048576", "4294967295"],
         "epoch" => &["0", "1", "4000", "4294967295"],
         "opportunity" => &["0", "100", "2147483647"],
@@ -58,7 +59,8 @@ fn which_presets_have_which_options() {
     assert_eq!(of("auto"), ["without", "start", "epoch"]);
     assert_eq!(of("sarc"), sarc);
     assert_eq!(of("arrow"), ["hole"]);
-    for preset in ["gill", "mountpoint", "gcsfs", "mithril"] {
+    assert_eq!(of("mithril"), ["mined"]);
+    for preset in ["gill", "mountpoint", "gcsfs"] {
         assert_eq!(of(preset), Vec::<&str>::new());
     }
     for preset in ["even", "ets", "esf"] {
@@ -167,6 +169,7 @@ fn every_option_goes_round() {
         "sarc",
         "gill",
         "arrow",
+        "mithril",
         "static",
         "eager",
         "lazy",
@@ -234,6 +237,8 @@ const WRONG: &[(&str, &str)] = &[
     ("eager-lru:start=25", "start=25"),
     ("competitive:window=10", "window=10"),
     ("arrow:hole=-1", "hole=-1"),
+    ("mithril:mined=0", "mined=0"),
+    ("mithril:mined=65537", "mined=65537"),
     ("arrow:hole=8KiB", "hole=8KiB"),
     ("sarc:threshold=0", "threshold=0"),
     ("sarc:degree=0", "degree=0"),
