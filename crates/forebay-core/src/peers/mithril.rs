@@ -25,7 +25,7 @@
 //! A thing is here a read: its first block, and as many as it had when it was missed last. The
 //! authors' program leaves the last miss of each pair out of the comparison; here it counts. It
 //! gives all tables together a tenth of the cache's memory. So much are the rows here that the
-//! recording and the prefetching table have for each frame, [`ROWS_A_FRAME`] each. A prefetched
+//! recording and the prefetching table have for each frame, `ROWS_A_FRAME` each. A prefetched
 //! block has no second chance before its eviction, which is an affair of the replacement policy.
 
 use alloc::vec;
