@@ -42,8 +42,7 @@ use crate::papers::sac::Scheme;
 use crate::papers::sarc::THRESHOLD;
 use crate::papers::scm::{Degree, Total, Trigger};
 use crate::partition::Segments;
-use crate::peers::arrow::HOLE;
-use crate::peers::mithril::MINED;
+use crate::peers::arrow::{HOLE, RUST_HOLE};
 use crate::replacement;
 
 /// A name that policies are made of.
@@ -204,8 +203,9 @@ prefetchers! {
     "ets-competitive" ETS_COMPETITIVE, Reclaim::WithTheRest, "SCM §4.1.2, CP §2" "pieces of the competitive depth, distances by demand out of what memory allows";
     "mountpoint"  Prefetch::Mountpoint, Reclaim::WithTheRest, "Mountpoint for Amazon S3 1.24" "a window from 1.125 MiB, doubled when its reader stalls, anew after a seek";
     "gcsfs"       Prefetch::Gcsfs, Reclaim::WithTheRest, "gcsfs 2026.8" "from the third read on a window that grows by one read with each block taken";
-    "arrow"       Prefetch::Arrow { hole: HOLE }, Reclaim::WithTheRest, "Apache Arrow" "one request for a missed read and the next one, if the hole between them is small";
-    "mithril"     Prefetch::Mithril { mined: MINED }, Reclaim::WithTheRest, "Yang et al., SoCC 2017" "what was missed at nearly the same times, from the second time on";
+    "arrow"       Prefetch::Arrow { hole: HOLE }, Reclaim::WithTheRest, "Apache Arrow" "one request for a missed read and the next one, if at most 8 KiB are between them";
+    "arrow-rust"  Prefetch::Arrow { hole: RUST_HOLE }, Reclaim::WithTheRest, "object_store 0.14" "the same, if at most 1 MiB is between them";
+    "mithril"     Prefetch::Mithril, Reclaim::WithTheRest, "Yang et al., SoCC 2017" "what was missed at nearly the same times, from the second time on";
 }
 
 macro_rules! partitions {

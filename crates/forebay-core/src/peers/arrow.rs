@@ -29,6 +29,8 @@ use crate::types::StreamId;
 
 /// The largest hole that is read through, bytes.
 pub const HOLE: u32 = 8 << 10;
+/// The same in the Rust crate `object_store`, bytes.
+pub const RUST_HOLE: u32 = 1 << 20;
 /// The largest merged request, bytes.
 const RANGE: u64 = 32 << 20;
 

@@ -48,9 +48,7 @@ const CONFIDENCE: u32 = 1;
 /// P: associated things of each.
 const LIST: usize = 2;
 /// Things that are mined at a time.
-pub const MINED: u32 = 5120 / FEWEST as u32;
-/// No more are.
-pub const MOST_MINED: u32 = 1 << 16;
+const MINED: u32 = 5120 / FEWEST as u32;
 /// Rows of the recording and of the prefetching table for each frame. A thing that comes again just
 /// after its eviction was recorded as many misses ago as the cache has frames, so that fewer rows
 /// than frames would forget it.
@@ -219,13 +217,13 @@ pub struct Mithril {
 }
 
 impl Mithril {
-    /// For a cache of this many frames; so many things are mined at a time.
-    pub fn new(frames: u32, mined: u32) -> Mithril {
-        Mithril::of(frames.saturating_mul(ROWS_A_FRAME).clamp(LEAST_ROWS, MOST_ROWS), mined.clamp(1, MOST_MINED))
+    /// For a cache of this many frames.
+    pub fn new(frames: u32) -> Mithril {
+        Mithril::mining(frames.saturating_mul(ROWS_A_FRAME).clamp(LEAST_ROWS, MOST_ROWS), MINED)
     }
 
-    /// With tables of so many rows.
-    fn of(rows: u32, mined: u32) -> Mithril {
+    /// With tables of so many rows, and so many things mined at a time.
+    fn mining(rows: u32, mined: u32) -> Mithril {
         Mithril {
             now: 0,
             recording: Table::new(rows),
@@ -337,7 +335,7 @@ mod tests {
 
     /// A miss of a block in each request; 0: a request that hits.
     fn missing(mined: u32, requests: &[u32]) -> Mithril {
-        let mut mithril = Mithril::of(64, mined);
+        let mut mithril = Mithril::mining(64, mined);
         for &block in requests {
             if block > 0 {
                 mithril.record(Thing { key: key(block), len: 1 });
@@ -405,7 +403,7 @@ mod tests {
 
     #[test]
     fn a_list_has_the_two_latest_associations() {
-        let mut mithril = Mithril::of(64, 8);
+        let mut mithril = Mithril::mining(64, 8);
         for block in [3, 4, 4, 5] {
             mithril.associate(key(7), Thing { key: key(block), len: 1 });
         }
@@ -414,7 +412,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_the_oldest_record_goes() {
-        let mut mithril = Mithril::of(64, 8);
+        let mut mithril = Mithril::mining(64, 8);
         let before = mithril.footprint();
         for request in 0..20_000u32 {
             let block = request * 7919 % 501;
@@ -423,7 +421,7 @@ mod tests {
         }
         assert_eq!(mithril.footprint(), before);
         assert!(mithril.recording.len() <= 64 && mithril.prefetching.len() <= 64);
-        let mut mithril = Mithril::of(64, 8);
+        let mut mithril = Mithril::mining(64, 8);
         for block in (1..=65).chain([1, 65]) {
             mithril.record(Thing { key: key(block), len: 1 });
         }

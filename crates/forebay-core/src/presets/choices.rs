@@ -10,7 +10,6 @@ use crate::papers::amp::Detection;
 use crate::papers::amp::recency::{Mean, ONE, Sampling};
 use crate::papers::sac::Weights;
 use crate::papers::scm::{Degree, Total};
-use crate::peers::mithril::MOST_MINED;
 use crate::seams::MOST_PARTITIONS;
 
 use words::*;
@@ -201,36 +200,6 @@ pub const CHOICES: &[Choice] = &[
     ),
     of_sarc!("degree", degree, 1, "m: what is prefetched at a time"),
     of_sarc!("distance", distance, 0, "g: how many blocks are unread of a group when the next one is prefetched"),
-    Choice {
-        name: "hole",
-        axis: "prefetch",
-        values: "BYTES",
-        line: "the largest hole that is read through; 1048576 in the Rust crate object_store",
-        get: |policy| match policy.prefetch {
-            Prefetch::Arrow { hole } => Some(hole.to_string()),
-            _ => None,
-        },
-        set: |policy, value| match &mut policy.prefetch {
-            Prefetch::Arrow { hole } => put(hole, value.parse().ok()),
-            _ => None,
-        },
-    },
-    Choice {
-        name: "mined",
-        axis: "prefetch",
-        values: "READS",
-        line: "how many reads are in the mining table when they are compared",
-        get: |policy| match policy.prefetch {
-            Prefetch::Mithril { mined } => Some(mined.to_string()),
-            _ => None,
-        },
-        set: |policy, value| match &mut policy.prefetch {
-            Prefetch::Mithril { mined } => {
-                put(mined, value.parse().ok().filter(|reads| (1..=MOST_MINED).contains(reads)))
-            }
-            _ => None,
-        },
-    },
     Choice {
         name: "window",
         axis: "partition",

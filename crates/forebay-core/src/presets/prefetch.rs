@@ -100,10 +100,7 @@ pub enum Prefetch {
         hole: u32,
     },
     /// MITHRIL's associations.
-    Mithril {
-        /// How many reads are mined at a time.
-        mined: u32,
-    },
+    Mithril,
     /// `auto`.
     Auto(Parts),
 }
@@ -117,6 +114,7 @@ impl Prefetch {
                 Prefetch::Supply { trigger: other_trigger, degree: other_degree, .. },
             ) => trigger == other_trigger && discriminant(degree) == discriminant(other_degree),
             (Prefetch::Plain(own), Prefetch::Plain(other)) => own == other,
+            (Prefetch::Arrow { hole }, Prefetch::Arrow { hole: other }) => hole == other,
             _ => discriminant(self) == discriminant(other),
         }
     }
@@ -133,7 +131,7 @@ impl Prefetch {
             Prefetch::Mountpoint => Mountpoint::BYTES_A_STREAM.div_ceil(4),
             Prefetch::Gcsfs => Gcsfs::BYTES_A_STREAM.div_ceil(4),
             Prefetch::Arrow { .. } => 1,
-            Prefetch::Mithril { .. } => mithril::BYTES_A_FRAME,
+            Prefetch::Mithril => mithril::BYTES_A_FRAME,
             _ => 0,
         }
     }
@@ -156,7 +154,7 @@ impl Prefetch {
             Prefetch::Mountpoint => Box::new(Mountpoint::new(setup.streams, setup.block_bytes)),
             Prefetch::Gcsfs => Box::new(Gcsfs::new(setup.streams, setup.block_bytes)),
             Prefetch::Arrow { hole } => Box::new(Arrow::new(setup.streams, setup.block_bytes, hole)),
-            Prefetch::Mithril { mined } => Box::new(Mithril::new(setup.frames, mined)),
+            Prefetch::Mithril => Box::new(Mithril::new(setup.frames)),
             Prefetch::Auto(parts) => {
                 let (devices, frames) = (setup.devices.len().max(1), setup.frames);
                 Box::new(Auto::new(parts, setup.streams, devices, by_context, frames))

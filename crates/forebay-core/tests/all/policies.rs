@@ -25,8 +25,6 @@ fn values(choice: &Choice) -> &'static [&'static str] {
         "increment" => &["1", "2", "1000"],
         "weights" => &["equal", "2/1", "1/1/65535", "262144", "4294967295"],
         "start" => &["1", "25", "60", "100"],
-        "mined" => &["1", "320", "2560", "65536"],
-        "hole" => &["0", "8192", "1048576", "4294967295"],
         "epoch" => &["0", "1", "4000", "4294967295"],
         "opportunity" => &["0", "100", "2147483647"],
         "seed" => &["0", "1", "4294967295"],
@@ -58,9 +56,7 @@ fn which_presets_have_which_options() {
     assert_eq!(of("competitive-em"), ["channels", "shares", "start", "epoch", "opportunity", "seed"]);
     assert_eq!(of("auto"), ["without", "start", "epoch"]);
     assert_eq!(of("sarc"), sarc);
-    assert_eq!(of("arrow"), ["hole"]);
-    assert_eq!(of("mithril"), ["mined"]);
-    for preset in ["gill", "mountpoint", "gcsfs"] {
+    for preset in ["gill", "mountpoint", "gcsfs", "arrow", "mithril"] {
         assert_eq!(of(preset), Vec::<&str>::new());
     }
     for preset in ["even", "ets", "esf"] {
@@ -160,20 +156,8 @@ fn every_name_is_printed_as_it_is_written() {
 /// Every value of every option: a chosen value is printed, unless it is the default.
 #[test]
 fn every_option_goes_round() {
-    let presets = [
-        "competitive",
-        "competitive-em",
-        "even",
-        "ets",
-        "ets-competitive",
-        "sarc",
-        "gill",
-        "arrow",
-        "mithril",
-        "static",
-        "eager",
-        "lazy",
-    ];
+    let presets =
+        ["competitive", "competitive-em", "even", "ets", "ets-competitive", "sarc", "gill", "static", "eager", "lazy"];
     let contexts = ["amp", "dear", "pcc", "ubm", "amp-duel"];
     for preset in presets.into_iter().chain(contexts) {
         let alone = ["static", "eager", "lazy"].contains(&preset) || contexts.contains(&preset);
@@ -236,10 +220,6 @@ const WRONG: &[(&str, &str)] = &[
     ("static:weights=1/x", "weights=1/x"),
     ("eager-lru:start=25", "start=25"),
     ("competitive:window=10", "window=10"),
-    ("arrow:hole=-1", "hole=-1"),
-    ("mithril:mined=0", "mined=0"),
-    ("mithril:mined=65537", "mined=65537"),
-    ("arrow:hole=8KiB", "hole=8KiB"),
     ("sarc:threshold=0", "threshold=0"),
     ("sarc:degree=0", "degree=0"),
     ("sarc:distance=memory", "distance=memory"),
