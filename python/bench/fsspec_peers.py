@@ -160,10 +160,11 @@ def projection(system, endpoint):
 
 
 def by_duckdb(system, endpoint):
-    """DuckDB reads one handle from several threads, by the registered file system."""
+    """One thread: with several, DuckDB reads one handle from all of them, and the position of other
+    file systems' handles moves in between."""
     fs = made(system, endpoint)
     protocol = fs.protocol if isinstance(fs.protocol, str) else fs.protocol[0]
-    with duckdb.connect(config={"threads": 4}) as connection:
+    with duckdb.connect(config={"threads": 1}) as connection:
         connection.register_filesystem(fs)
         query = f"SELECT count(*), sum(c2), sum(c7) FROM read_parquet('{protocol}://{BUCKET}/table.parquet')"
         [(rows, *_)] = connection.sql(query).fetchall()
@@ -255,6 +256,9 @@ def turns(number, loads):
         for system in SYSTEMS[first:] + SYSTEMS[:first]:
             # Chunks are read whole, so kinds of read-ahead are one.
             if load == "zarr slices" and system in ("s3fs readahead", "s3fs background"):
+                continue
+            # A read of obstore's may be short, which DuckDB takes for an error.
+            if load == "2 of 10 columns, DuckDB" and system == "obstore":
                 continue
             yield load, system
 
