@@ -3,8 +3,8 @@
 Each load runs in a process of its own under each file system, and file systems take turns. The time
 is that of the load, from the making of the file system on. Bytes are those that the server sent, and
 memory is the growth of the process' peak from before the load. `forebay` is that of a user who meets
-the store for the first time, so it measures the store as it starts. For `forebay profiled` the store
-was measured by `forebay profile`. Run it with the environment of the tests:
+the store for the first time, so it begins with usual costs. For `forebay profiled` the store was
+measured by `forebay profile`. Run it with the environment of the tests:
 
     cargo xtask tools && cargo xtask python -k fsspec
     target/tools/python-module/bin/python3 -m pip install -r python/bench/requirements.txt
