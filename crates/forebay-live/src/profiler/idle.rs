@@ -55,7 +55,8 @@ struct Watch {
 }
 
 struct State {
-    /// The readers' fetches that are under way, and when one last began or ended, or a file was opened.
+    /// The readers' fetches that are under way, and when one last began or ended, or a file was
+    /// opened.
     under_way: usize,
     last: Instant,
     /// How many there were.

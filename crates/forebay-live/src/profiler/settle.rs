@@ -168,7 +168,7 @@ impl Settling {
 
     fn channels(&mut self, profile: &Profile, probe: &mut dyn Probe) -> Result<u32, ProfileError> {
         let cost = profile.cost();
-        // First bytes have a long tail. So one alone is as long as several at once are: in the mean.
+        // First bytes have a long tail, so one alone counts as several at once do: in the mean.
         let shorts = self.samples.iter().filter(|sample| sample.len == BLOCK).map(|sample| sample.nanos);
         let short = Abreast::of(1, &shorts.collect::<Vec<u64>>()).each;
         let alone = |len: u64| short + (len - BLOCK) as f64 * 1e9 / profile.rate as f64;

@@ -50,8 +50,8 @@ impl Shows {
         matches!(self, Shows::Keys(_) | Shows::NoKeys(_))
     }
 
-    /// What to do where nothing is found. Some servers answer so to keys that they do not know, with
-    /// a code of their own.
+    /// The advice where nothing is found. Some servers answer so to keys that they do not know,
+    /// with a code of their own.
     pub(super) fn where_nothing_is(self, code: &str) -> &'static str {
         let of_names = ["404", "NoSuchBucket", "NoSuchKey", "ContainerNotFound", "BlobNotFound", "ResourceNotFound"];
         match self {
