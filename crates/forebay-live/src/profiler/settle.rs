@@ -33,7 +33,7 @@ const LONG_ENOUGH: u64 = 3;
 const ROUND: usize = 3;
 /// Rounds, at least and at most.
 const FEWEST: usize = 4;
-const MANY: usize = 12;
+const MANY: usize = 10;
 /// Figures have settled if the last round changed them by less than this share.
 const STEADY: f64 = 0.1;
 /// Reads at once, and their longest.
