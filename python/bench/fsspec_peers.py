@@ -3,8 +3,8 @@
 Each load runs in a process of its own under each file system, and file systems take turns. The time
 is that of the load, from the making of the file system on. Bytes are those that the server sent, and
 memory is the growth of the process' peak from before the load. `forebay` is that of a user who meets
-the store for the first time, so it measures the store as it starts. For `forebay profiled` the store
-was measured by `forebay profile`. Run it with the environment of the tests:
+the store for the first time, so it begins with usual costs. For `forebay profiled` the store was
+measured by `forebay profile`. Run it with the environment of the tests:
 
     cargo xtask tools && cargo xtask python -k fsspec
     target/tools/python-module/bin/python3 -m pip install -r python/bench/requirements.txt
@@ -160,10 +160,11 @@ def projection(system, endpoint):
 
 
 def by_duckdb(system, endpoint):
-    """DuckDB reads one handle from several threads, by the registered file system."""
+    """One thread: with several, DuckDB reads one handle from all of them, and the position of other
+    file systems' handles moves in between."""
     fs = made(system, endpoint)
     protocol = fs.protocol if isinstance(fs.protocol, str) else fs.protocol[0]
-    with duckdb.connect(config={"threads": 4}) as connection:
+    with duckdb.connect(config={"threads": 1}) as connection:
         connection.register_filesystem(fs)
         query = f"SELECT count(*), sum(c2), sum(c7) FROM read_parquet('{protocol}://{BUCKET}/table.parquet')"
         [(rows, *_)] = connection.sql(query).fetchall()
@@ -255,6 +256,9 @@ def turns(number, loads):
         for system in SYSTEMS[first:] + SYSTEMS[:first]:
             # Chunks are read whole, so kinds of read-ahead are one.
             if load == "zarr slices" and system in ("s3fs readahead", "s3fs background"):
+                continue
+            # A read of obstore's may be short, which DuckDB takes for an error.
+            if load == "2 of 10 columns, DuckDB" and system == "obstore":
                 continue
             yield load, system
 

@@ -33,7 +33,7 @@ const LONG_ENOUGH: u64 = 3;
 const ROUND: usize = 3;
 /// Rounds, at least and at most.
 const FEWEST: usize = 4;
-const MANY: usize = 12;
+const MANY: usize = 10;
 /// Figures have settled if the last round changed them by less than this share.
 const STEADY: f64 = 0.1;
 /// Reads at once, and their longest.
@@ -168,7 +168,7 @@ impl Settling {
 
     fn channels(&mut self, profile: &Profile, probe: &mut dyn Probe) -> Result<u32, ProfileError> {
         let cost = profile.cost();
-        // First bytes have a long tail, so the mean counts, for one alone as for several at once.
+        // First bytes have a long tail, so one alone counts as several at once do: in the mean.
         let shorts = self.samples.iter().filter(|sample| sample.len == BLOCK).map(|sample| sample.nanos);
         let short = Abreast::of(1, &shorts.collect::<Vec<u64>>()).each;
         let alone = |len: u64| short + (len - BLOCK) as f64 * 1e9 / profile.rate as f64;
