@@ -216,7 +216,7 @@ def test_exceptions_are_pythons(cache, folder, tmp_path):
 
 def test_denied(s3):
     wrong = {**s3.options, "settings": {**s3.settings, "aws_secret_access_key": "wrong"}}
-    with pytest.raises(OSError, match="credentials"):
+    with pytest.raises(OSError, match="the secret key does not fit"):
         forebay.Cache(f"s3://{BUCKET}", **wrong)
 
 
