@@ -191,7 +191,7 @@ pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
 /// How to give an object store other keys.
 fn others(scheme: &str) -> &'static str {
     match scheme {
-        "s3" => "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use --profile NAME",
+        "s3" => "set AWS_ACCESS_KEY_ID, or use --profile NAME",
         "gs" => "set GOOGLE_APPLICATION_CREDENTIALS",
         _ => "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
     }

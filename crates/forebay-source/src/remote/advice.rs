@@ -107,11 +107,9 @@ fn ways(wants: Option<Hint>) -> String {
 /// The way out of an object store's refusal of signed requests, by its code.
 fn of_keys(code: &str, others: &str) -> String {
     let fault = match code {
-        "InvalidAccessKeyId" => "it does not know this access key",
-        "SignatureDoesNotMatch" => "the secret key does not fit the access key",
-        "AccessDenied" | "AuthorizationPermissionMismatch" => {
-            "it knows the keys, but they may not list this: they need the rights to list and to read"
-        }
+        "InvalidAccessKeyId" => "it does not know the access key",
+        "SignatureDoesNotMatch" => "the secret key does not fit",
+        "AccessDenied" | "AuthorizationPermissionMismatch" => "the keys need the rights to list and to read",
         _ => "it does not take the keys, or they may not read this",
     };
     format!("{fault}; for others, {others}")

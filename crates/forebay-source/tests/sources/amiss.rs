@@ -109,7 +109,7 @@ fn what_a_setting_would_mend_is_not_tried_again() {
     let proxy = BreakingProxy::start(s3.address(), Fault::None).unwrap();
     let patient = StoreOptions { patience: Duration::from_secs(600), ..options(proxy.url()) };
     let source = RemoteSource::open_uri("s3://bucket", &patient).unwrap();
-    let expired = "(the credentials have expired: log in again, or renew them; the server says ExpiredToken)";
+    let expired = "the server says ExpiredToken; the credentials have expired: log in again, or renew them";
     for (fault, words, errno) in [
         (Fault::OtherRegion, "in the region eu-west-1", libc::EIO),
         (Fault::OtherConstraint, "in the region eu-west-1: give --region eu-west-1", libc::EIO),

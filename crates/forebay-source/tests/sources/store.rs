@@ -195,7 +195,7 @@ fn what_cannot_be_used_says_so_at_once() {
     let mut bad = good.clone();
     bad.settings[1].1 = "wrong-secret".into();
     let denied = refusal("s3://bucket", &bad);
-    assert!(denied.contains("credentials") && denied.contains("permission denied"), "{denied}");
+    assert!(denied.contains("the secret key does not fit") && denied.contains("permission denied"), "{denied}");
 
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody = refusal("s3://bucket", &options(format!("http://{closed}")));
