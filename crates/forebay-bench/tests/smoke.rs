@@ -46,7 +46,9 @@ fn in_virtual_time() {
 #[test]
 fn auto_live_and_simulated() {
     let rows = smoke(&["auto"]);
-    for case in ["whole files", "a loop beside scans", "slow readers beside a copy", "a report beside scans"] {
+    let cases = ["whole files", "a loop beside scans", "slow readers beside a copy", "a report beside scans"];
+    let today = ["epochs, store", "steps, disk", "container starts, store", "parquet, disk"];
+    for case in cases.into_iter().chain(today) {
         assert!(rows.contains(&format!("{case}: lazy+amp, live")), "{rows}");
         assert!(rows.contains(&format!("{case}: the order of policies")), "{rows}");
     }

@@ -13,13 +13,13 @@ use forebay_device::device;
 use forebay_device::scheduler::Elevator;
 use forebay_live::engine::{Config, Engine, OpenFile};
 use forebay_play::{Files, Play};
-use forebay_sim::timed::{Span, Workload};
+use forebay_sim::timed::Workload;
 use forebay_source::Source;
 use forebay_source::local::LocalSource;
 use forebay_source::paced::PacedSource;
 
 use super::workloads::Case;
-use super::{MEMORY, store_of};
+use super::{MEMORY, Plan, store_of};
 
 /// Stores at the paces of devices. A file's number decides its store.
 pub(super) struct Stores(Vec<Arc<PacedSource>>);
@@ -41,27 +41,16 @@ impl Stores {
         Ok(layout.first().map_or(0, |run| run.at_byte))
     }
 
-    /// Runs a workload for `warm_up` and `counted` seconds. Returns the throughput in MB/s.
-    pub(super) fn run(
-        &self,
-        case: &Case,
-        workload: &Workload,
-        policy: Policy,
-        warm_up: f64,
-        counted: f64,
-    ) -> anyhow::Result<f64> {
+    /// Runs a workload for the time of the plan. Returns the throughput in MB/s.
+    pub(super) fn run(&self, case: &Case, workload: &Workload, policy: Policy, plan: Plan) -> anyhow::Result<f64> {
         let costs = self.0.iter().map(|store| store.cost().context("a model knows its cost"));
         let engine = Engine::start(Config::new(MEMORY, policy), costs.collect::<anyhow::Result<_>>()?)?;
         let files = Told { engine, stores: self, contexts: contexts(workload) };
-        let play = Play {
-            warm_up: Some(Span::Seconds(warm_up)),
-            limit: Some(Span::Seconds(warm_up + counted)),
-            ..Play::new(case.handlers)
-        };
+        let play = Play { warm_up: plan.warm_up(case), limit: Some(plan.end()), ..Play::new(case.handlers) };
         let outcome = play.run(workload, &files, &|_, _| false)?;
         // A run of less than a second shows only that it runs. A fast machine may finish its tasks
         // before.
-        let whole = counted < 1.0 || outcome.seconds > 0.9 * counted;
+        let whole = plan.counted < 1.0 || !case.goes_on() || outcome.seconds > 0.9 * plan.counted;
         ensure!(whole, "{}: the load ended before its time", case.name);
         Ok(outcome.throughput_mb_s)
     }

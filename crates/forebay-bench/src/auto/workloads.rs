@@ -1,15 +1,18 @@
-//! The reads of the workloads: tasks of requests, by seed, the same live and simulated.
+//! The reads of the workloads: tasks of requests, by seed, the same live and simulated. Some are
+//! today's loads, as `forebay trace generate` makes them.
 
 use forebay_core::Instant;
 use forebay_sim::timed::Workload;
-use forebay_trace::{Memory, Request, Shape};
+use forebay_trace::generate::{Given, named};
+use forebay_trace::{Memory, Request, Shape, Source};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 
-/// The papers' disk, and a much faster device.
+/// The papers' disk, a much faster device, and a store that is far away.
 const DISK: &str = "ibm-10k";
 const FAST: &str = "ssd";
+const STORE: &str = "object-store";
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -33,7 +36,16 @@ pub(super) struct Case {
     pub(super) handlers: u32,
     /// The amount of data, in sixteenths.
     scale: u64,
-    tasks: fn(&Case, u64, &mut SmallRng) -> Vec<Task>,
+    reads: Reads,
+}
+
+/// Where the reads of a workload come from.
+#[derive(Clone, Copy, Debug)]
+enum Reads {
+    /// Tasks that go on for so many seconds.
+    Tasks(fn(&Case, u64, &mut SmallRng) -> Vec<Task>),
+    /// One of today's loads, with these parameters, or with other ones where a glance is enough.
+    Today { kind: &'static str, parameters: &'static str, glance: &'static str },
 }
 
 /// The reads of one handler.
@@ -56,19 +68,31 @@ struct File {
 }
 
 impl Case {
-    pub(super) fn all(scale: u64) -> [Case; 4] {
-        let case = |name, devices, handlers, tasks| Case { name, devices, handlers, scale, tasks };
-        [
+    pub(super) fn all(scale: u64) -> Vec<Case> {
+        let case = |name, devices, handlers, tasks| Case { name, devices, handlers, scale, reads: Reads::Tasks(tasks) };
+        let mut all = vec![
             case("whole files", &[DISK], 16, whole_files),
             case("a loop beside scans", &[DISK], 4, loop_beside_scans),
             case("slow readers beside a copy", &[DISK], 101, slow_beside_fast),
             case("a report beside scans", &[FAST, DISK], 5, report_beside_scans),
-        ]
+        ];
+        all.extend(today().map(|(name, devices, reads)| Case { name, devices, handlers: 4, scale, reads }));
+        all
     }
 
-    /// All reads of this many seconds, and more.
+    /// Whether the reads go on for as long as is wanted. A load of today ends.
+    pub(super) fn goes_on(&self) -> bool {
+        matches!(self.reads, Reads::Tasks(_))
+    }
+
+    /// All reads of this many seconds, and more; of a load that ends all of it.
     pub(super) fn workload(&self, seconds: f64, seed: u64) -> anyhow::Result<Workload> {
-        let tasks = (self.tasks)(self, seconds.ceil() as u64, &mut SmallRng::seed_from_u64(seed));
+        let tasks = match self.reads {
+            Reads::Tasks(tasks) => tasks(self, seconds.ceil() as u64, &mut SmallRng::seed_from_u64(seed)),
+            Reads::Today { kind, parameters, glance } => {
+                return generated(kind, if self.scale < 8 { glance } else { parameters }, seed);
+            }
+        };
         let requests = (1..).zip(&tasks).flat_map(|(handler, task)| task.requests(handler)).collect();
         Ok(Workload::load(&mut Memory::new(requests, Shape::Ranges { block_bytes: 4096 }))?)
     }
@@ -106,6 +130,36 @@ impl Task {
         self.files = self.files.repeat(rounds as usize);
         self
     }
+}
+
+/// Today's loads, each on a store and on a disk.
+fn today() -> impl Iterator<Item = (&'static str, &'static [&'static str], Reads)> {
+    let reads = |kind, parameters, glance| Reads::Today { kind, parameters, glance };
+    let epochs = reads("epochs", "samples=1000,tasks=4000", "samples=20,tasks=40");
+    let steps = reads("steps", "steps=2000", "steps=20");
+    let starts = reads("container-starts", "images=12,tasks=80", "images=2,bytes=1M,places=20,tasks=4");
+    let parquet = reads("parquet", "files=8,queries=100,tasks=200", "files=1,queries=2,tasks=2");
+    [
+        ("epochs, store", &[STORE] as &[&str], epochs),
+        ("epochs, disk", &[DISK], epochs),
+        ("steps, store", &[STORE], steps),
+        ("steps, disk", &[DISK], steps),
+        ("container starts, store", &[STORE], starts),
+        ("container starts, disk", &[DISK], starts),
+        ("parquet, store", &[STORE], parquet),
+        ("parquet, disk", &[DISK], parquet),
+    ]
+    .into_iter()
+}
+
+/// A load that `forebay trace generate` makes.
+fn generated(kind: &str, parameters: &str, seed: u64) -> anyhow::Result<Workload> {
+    let mut source = named(kind, &Given::list(parameters)?, seed)?;
+    let mut requests = Vec::new();
+    while source.read(&mut requests)? > 0 {}
+    let mut workload = Workload::load(&mut Memory::new(requests, source.shape()))?;
+    source.files().iter().for_each(|file| workload.lengthen(file.file, file.bytes.unwrap_or(0)));
+    Ok(workload)
 }
 
 /// CP §3.1's `one-whole-0`: files of 4 MiB in no order, 64 KiB at a time, each a task.
