@@ -89,7 +89,7 @@ fn object_stores() {
         command
     };
     let (bucket, endpoint) = (format!("s3://{BUCKET}"), server.endpoint());
-    let others = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+    let others = "set AWS_ACCESS_KEY_ID, or use --profile NAME";
     let wrong = [&*bucket, "the secret key does not fit", others];
     refused(mount(&bucket, &endpoint, &[("AWS_SECRET_ACCESS_KEY", "wrong")]), &point, &wrong);
     let unknown = [&*bucket, "check the keys"];
