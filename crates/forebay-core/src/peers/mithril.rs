@@ -212,7 +212,7 @@ pub struct Mithril {
     recording: Table<Misses<FEWEST>>,
     mining: Table<Misses<MOST>>,
     prefetching: Table<Associated>,
-    /// What is mined, while it is sorted.
+    /// The things that are mined, while they are sorted.
     sorted: Vec<Mined>,
 }
 

@@ -21,6 +21,7 @@ const FOLDERS: usize = 16;
 const OBJECTS: usize = 8;
 /// Names that are asked for at once.
 const ABREAST: usize = 8;
+
 /// Measures `source` as a store without places.
 pub fn profile(source: &Arc<dyn Source>, plan: Plan, progress: &mut dyn FnMut(f64)) -> Result<Profile, ProfileError> {
     let what = source.describe();

@@ -173,7 +173,7 @@ impl Settling {
         let short = Abreast::of(1, &shorts.collect::<Vec<u64>>()).each;
         let alone = |len: u64| short + (len - BLOCK) as f64 * 1e9 / profile.rate as f64;
         for Step { at_once, waves, longest } in STEPS.iter().copied().skip(self.tried.len()) {
-            if self.tried.last().is_some_and(|last| last.at_once > 2 && self.share(*last) < GOES_ON) {
+            if self.tried.last().is_some_and(|last| last.at_once > 2 && 1.0 / last.each < GOES_ON) {
                 break;
             }
             let depth = cost.competitive_depth(0, 0).clamp(4 * BLOCK, longest.min(probe.longest()));
@@ -191,11 +191,6 @@ impl Settling {
         }
         let one = Abreast { at_once: 1, each: 1.0 };
         Ok(abreast::channels(&[&[one], &self.tried[..]].concat()))
-    }
-
-    /// The share of what as many channels would bring that these requests bring.
-    fn share(&self, tried: Abreast) -> f64 {
-        1.0 / tried.each
     }
 }
 

@@ -28,7 +28,7 @@ const LEGAL: &str = "451";
 const LEGAL_REASONS: &str = "it may not show this for legal reasons";
 
 impl Shows {
-    /// What to do about a refusal.
+    /// The advice about a refusal.
     pub(super) fn way_out(self, trouble: &Trouble) -> String {
         match trouble.hint {
             Some(Hint::Renew) => Hint::Renew.words().to_owned(),
@@ -115,7 +115,7 @@ fn of_keys(code: &str, others: &str) -> String {
     format!("{fault}; for others, {others}")
 }
 
-/// What to do about a server that takes no connection; nothing if its words say enough.
+/// The advice about a server that takes no connection; none if its words say enough.
 pub(super) fn to_reach(trouble: &Trouble, endpoint: bool) -> Option<&'static str> {
     let Error::Storage { reason, .. } = &trouble.error else { return None };
     let reason = reason.to_ascii_lowercase();
