@@ -84,6 +84,15 @@ fn the_end_of_a_trace_under_auto_says_what_was_learnt() {
     assert_eq!(text(&args), shown, "the same seed, the same bytes");
 }
 
+/// Streams of one read each, left behind by one reader, are one line with the reason.
+#[test]
+fn a_reader_in_equal_steps_is_a_line() {
+    let shown = text(&["steps", "--device", "object-store", "--memory", "16MiB"]);
+    let reason = "its reader takes 8 blocks every 64 blocks: its next steps are fetched";
+    assert_eq!(shown.matches(reason).count(), 1, "{shown}");
+    assert!(shown.contains("and 1,023 other streams"), "{shown}");
+}
+
 #[test]
 fn what_makes_no_sense_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -109,6 +109,9 @@ pub struct Stream {
     /// The block at which its readers are known to stop.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub wanted_end: Option<u32>,
+    /// What its reader is expected to read elsewhere, if that is known.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub elsewhere: Option<Elsewhere>,
     /// Prefetched blocks that were there when they were read.
     pub used: u32,
     /// Those still under way when they were read.
@@ -148,6 +151,26 @@ impl Stream {
             ..Stream::default()
         }
     }
+}
+
+/// What a reader is expected to read next, not behind what it has read but elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum Elsewhere {
+    /// It moves through its file in steps that are mostly equal.
+    Steps {
+        /// Blocks from the beginning of a step to that of the next one.
+        stride: i32,
+        /// Blocks that it reads of each.
+        run: u32,
+        /// How many steps are fetched ahead.
+        ahead: u32,
+    },
+    /// It goes the way that a reader went before.
+    Sequel {
+        /// How many places are fetched ahead.
+        ahead: u32,
+    },
 }
 
 /// A device.

@@ -113,6 +113,25 @@ fn a_terminal_shows_mounts_and_is_left_as_it_was() {
     assert!(terminal.screen().contains("before"), "{}", terminal.screen());
 }
 
+/// A shell that ignores hang-ups leaves it alone with a terminal that is no more.
+#[test]
+fn a_terminal_that_is_closed_ends_it() {
+    let tmux = need!("tmux");
+    if !mounts::possible() {
+        return;
+    }
+    let (_folder, mount) = mount();
+    let terminal = Tmux::start(&tmux, "80", "24");
+    let program = env!("CARGO_BIN_EXE_forebay");
+    terminal.types(&["trap '' HUP", "Enter"]);
+    terminal.types(&[&format!("{program} --config /dev/null top '{}'", text(mount.path())), "Enter"]);
+    terminal.shows("auto, ");
+    let child = terminal.child();
+    drop(terminal);
+    let running = || fs::read_to_string(format!("/proc/{child}/cmdline")).is_ok_and(|line| line.contains("top"));
+    eventually("it has ended", || !running());
+}
+
 #[test]
 fn without_a_terminal_there_is_one_figure_or_lines_of_json() {
     if !mounts::possible() {

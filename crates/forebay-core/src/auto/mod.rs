@@ -42,11 +42,12 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::devices::ALWAYS;
+use crate::explain::Elsewhere;
 use crate::files::INITIAL_WINDOW;
 use crate::hint::Usual;
 use crate::seams::{Begun, Miss, Near, Needs, Plan, Prefetcher, Sight, Visit};
 use crate::stream::Stream;
-use crate::types::{BlockKey, ContextId, DeviceId, Extent, StreamId};
+use crate::types::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, StreamId};
 
 use knowledge::{Knowledge, Whose};
 use pieces::Outlook;
@@ -252,6 +253,11 @@ impl Prefetcher for Auto {
 
     fn expected_end(&self, stream: StreamId) -> Option<u32> {
         self.ends.get(stream.index()).copied().flatten()
+    }
+
+    fn explain_elsewhere(&self, handler: HandlerId, file: FileId) -> Option<Elsewhere> {
+        let steps = self.steps.as_ref().and_then(|steps| steps.explain(handler, file));
+        steps.or_else(|| self.sequel.as_ref()?.explain(handler, file))
     }
 
     fn footprint(&self) -> usize {

@@ -20,6 +20,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::mem::size_of;
 
+use crate::explain::Elsewhere;
 use crate::seams::Visit;
 use crate::types::{BlockKey, Extent, FileId, HandlerId};
 
@@ -167,6 +168,14 @@ impl Sequel {
             }
             (at, room) = (after, left);
         }
+    }
+
+    /// Whether a reader that is in a file goes the way of the last one, and some places are fetched
+    /// ahead for it.
+    pub(super) fn explain(&self, handler: HandlerId, file: FileId) -> Option<Elsewhere> {
+        let reader = self.readers[handler.0 as usize % READERS].filter(|reader| reader.handler == handler)?;
+        let there = reader.end.file() == file && reader.depth > 0;
+        there.then_some(Elsewhere::Sequel { ahead: reader.depth })
     }
 
     /// The bytes that it takes.

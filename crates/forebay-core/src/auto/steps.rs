@@ -16,6 +16,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::mem::size_of;
 
+use crate::explain::Elsewhere;
 use crate::seams::Visit;
 use crate::types::{Extent, FileId, HandlerId};
 
@@ -59,8 +60,7 @@ impl Steps {
     /// A read; appends the steps that come next, if they are known.
     pub(super) fn follow(&mut self, visit: &Visit<'_>, next: &mut Vec<Extent>) {
         let Extent { file, .. } = visit.read;
-        let place = (visit.handler.0 ^ file.0.wrapping_mul(0x9e37_79b9)) as usize % READERS;
-        let walk = &mut self.walks[place];
+        let walk = &mut self.walks[place(visit.handler, file)];
         if (walk.handler, walk.file) != (visit.handler, file) || walk.end == 0 {
             *walk = Walk::begun(visit);
             return;
@@ -70,10 +70,23 @@ impl Steps {
         }
     }
 
+    /// The steps of a reader, if some are fetched ahead.
+    pub(super) fn explain(&self, handler: HandlerId, file: FileId) -> Option<Elsewhere> {
+        let walk = &self.walks[place(handler, file)];
+        let its = (walk.handler, walk.file) == (handler, file) && walk.depth > 0;
+        let stride = walk.stride().filter(|_| its)?;
+        Some(Elsewhere::Steps { stride, run: walk.run, ahead: walk.depth })
+    }
+
     /// The bytes that it takes.
     pub(super) fn footprint(&self) -> usize {
         self.walks.len() * size_of::<Walk>()
     }
+}
+
+/// The place of a reader in the table.
+fn place(handler: HandlerId, file: FileId) -> usize {
+    (handler.0 ^ file.0.wrapping_mul(0x9e37_79b9)) as usize % READERS
 }
 
 impl Walk {

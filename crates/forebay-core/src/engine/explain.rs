@@ -75,6 +75,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
                 competitive_depth: sight.map_or(0, |sight| sight.competitive_depth),
                 mean_length: self.lookahead.prefetcher().mean_length(stream.device, stream.context),
                 wanted_end: self.lookahead.prefetcher().expected_end(id),
+                elsewhere: self.lookahead.prefetcher().explain_elsewhere(stream.handler, stream.file),
                 ..Stream::of(stream, self.lookahead.streams().is_active(id))
             }
         });

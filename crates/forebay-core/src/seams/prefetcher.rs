@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use crate::demand::Supply;
 use crate::device::DeviceCost;
+use crate::explain::Elsewhere;
 use crate::files::{File, INITIAL_WINDOW};
 use crate::hint::Usual;
 use crate::reason::{Reason, Size, Why};
@@ -141,6 +142,11 @@ pub trait Prefetcher: Send {
 
     /// The block up to which a stream is expected to go, if it goes by that.
     fn expected_end(&self, _stream: StreamId) -> Option<u32> {
+        None
+    }
+
+    /// What a handler that reads a file is expected to read elsewhere, for `explain`.
+    fn explain_elsewhere(&self, _handler: HandlerId, _file: FileId) -> Option<Elsewhere> {
         None
     }
 

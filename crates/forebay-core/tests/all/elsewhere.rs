@@ -1,7 +1,8 @@
 //! Reads of a reader elsewhere: the next of its steps, and what followed last time.
 
 use crate::bench::{Bench, Pace, runs, setup};
-use forebay_core::DeviceCost;
+use forebay_core::explain::Elsewhere;
+use forebay_core::{DeviceCost, Instant};
 
 /// A store that serves 13 requests at once: 20 ms to the first byte, then 90 MB/s.
 fn store() -> DeviceCost {
@@ -58,4 +59,28 @@ fn a_start_is_fetched_ahead_in_the_order_of_the_last_one() {
     assert!(with.iter().sum::<usize>() <= 50, "each of the 40 places once, few of them twice: {with:?}");
     let without = second_start("auto:without=sequel");
     assert!(without.iter().all(|&places| places <= 1), "{without:?}");
+}
+
+/// What the reader of a file is expected to read elsewhere, as `explain` says it.
+fn explained(bench: &Bench) -> Option<Elsewhere> {
+    bench.core.explain(Instant(bench.at), 20).streams[0].elsewhere
+}
+
+#[test]
+fn explain_says_which_steps_and_which_places_come_next() {
+    let mut bench = Bench::over("auto", store());
+    bench.open(1, 1 << 20);
+    let steps =
+        |steps: std::ops::Range<u64>, bench: &mut Bench| steps.for_each(|step| drop(bench.read(1, step * 2048, 8)));
+    steps(0..3, &mut bench);
+    assert_eq!(explained(&bench), None, "two moves may be chance");
+    steps(3..8, &mut bench);
+    assert!(matches!(explained(&bench), Some(Elsewhere::Steps { stride: 2048, run: 8, ahead: 2.. })));
+
+    let mut bench = Bench::on("auto", setup(80, vec![store()]), Pace::READS);
+    bench.open(1, 1 << 20);
+    start().for_each(|place| drop(bench.read(1, place, 8)));
+    assert_eq!(explained(&bench), None, "nobody went this way before");
+    start().take(20).for_each(|place| drop(bench.read(1, place, 8)));
+    assert!(matches!(explained(&bench), Some(Elsewhere::Sequel { ahead: 2.. })), "{:?}", explained(&bench));
 }

@@ -1,8 +1,10 @@
 //! An explanation as text: a summary, then a table each for streams, devices, partitions, parts of
 //! partitions, and contexts.
 
+use std::collections::BTreeSet;
+
 use forebay_core::Pattern;
-use forebay_core::explain::{Device, Stream};
+use forebay_core::explain::Stream;
 use forebay_live::engine::Referenced;
 use forebay_live::explain::{Explained, Named};
 
@@ -78,10 +80,15 @@ fn pattern(pattern: Option<Pattern>) -> String {
     }
 }
 
-/// The streams that are shown: the active ones, but at least [`FEW`], if there are as many.
-fn shown(explained: &Explained) -> &[Named<Stream>] {
-    let active = explained.streams.iter().filter(|stream| stream.of.active).count();
-    &explained.streams[..active.max(FEW).min(explained.streams.len())]
+/// The streams that are shown: the active ones, and others until there are [`FEW`]. Of those that a
+/// reader left behind in one file for one reason, only the latest is shown.
+fn shown(explained: &Explained) -> Vec<&Named<Stream>> {
+    let (active, idle): (Vec<_>, Vec<_>) = explained.streams.iter().partition(|stream| stream.of.active);
+    let mut known = BTreeSet::new();
+    let alike = |stream: &Stream| (stream.file, stream.handler, words::of_stream(explained, stream));
+    let apart = idle.into_iter().filter(|stream| known.insert(alike(&stream.of)));
+    let others = FEW.saturating_sub(active.len());
+    active.into_iter().chain(apart.take(others)).collect()
 }
 
 /// The name of a stream's file.
@@ -102,7 +109,7 @@ fn streams(explained: &Explained) -> String {
         Column::right("distance"),
     ]);
     let shown = shown(explained);
-    for stream in shown {
+    for stream in &shown {
         let of = &stream.of;
         table.row([
             file(stream),
@@ -114,11 +121,9 @@ fn streams(explained: &Explained) -> String {
             count(of.piece.into()),
             if of.distance > 0 { count(of.distance.into()) } else { dash() },
         ]);
-        let (device, nothing) = (explained.devices.get(usize::from(of.device)), Device::default());
-        let device = device.map_or(&nothing, |device| &device.of);
-        table.note(&words::of_stream(of, device, &explained.ahead, explained.block_bytes));
+        table.note(&words::of_stream(explained, of));
     }
-    listed(table.within(WIDTH, 0), shown.len(), explained.stream_count, "idler stream")
+    listed(table.within(WIDTH, 0), shown.len(), explained.stream_count, "other stream")
 }
 
 /// The device, reader and context of each stream, and the fate of the blocks fetched ahead for it.

@@ -1,10 +1,12 @@
 //! Reasons in plain words, with the figures that they come from.
 
-use forebay_core::explain::{Ahead, Cache, Device, Duel, Share, Stream};
+use forebay_core::explain::{Ahead, Cache, Device, Duel, Elsewhere, Share, Stream};
 use forebay_core::reason::Reason;
 use forebay_core::share::{Cause, State};
 use forebay_core::walk::Course;
+use forebay_live::explain::Explained;
 
+use crate::command::stats::plural;
 use crate::size::{about, count};
 
 /// A time in nanoseconds, to read at a glance.
@@ -19,12 +21,33 @@ pub(super) fn span(nanoseconds: u64) -> String {
     }
 }
 
-/// The reasons for the size of a stream's piece, and for the time of its next one.
-pub(in crate::command) fn of_stream(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -> String {
-    let piece = of_piece(stream, device, ahead, block_bytes);
+/// Why a stream is treated as it is: where its reader is expected elsewhere, else the reasons for
+/// the size of its piece, and for the time of its next one.
+pub(in crate::command) fn of_stream(explained: &Explained, stream: &Stream) -> String {
+    let (device, nothing) = (explained.devices.get(usize::from(stream.device)), Device::default());
+    let device = device.map_or(&nothing, |device| &device.of);
+    let Explained { ahead, block_bytes, .. } = explained;
+    if let Some(elsewhere) = stream.elsewhere.filter(|_| stream.piece == 0) {
+        return of_elsewhere(elsewhere);
+    }
+    let piece = of_piece(stream, device, ahead, *block_bytes);
     match of_distance(stream, device, ahead) {
         Some(distance) => format!("{piece}; {distance}"),
         None => piece,
+    }
+}
+
+/// What a reader is expected to read elsewhere.
+fn of_elsewhere(elsewhere: Elsewhere) -> String {
+    match elsewhere {
+        Elsewhere::Steps { stride, run, ahead } => {
+            let [run, every] = [run, stride.unsigned_abs()].map(|blocks| plural(blocks.into(), "block"));
+            let way = if stride < 0 { ", backwards" } else { "" };
+            format!("its reader takes {run} every {every}{way}: its next steps are fetched, {ahead} at a time")
+        }
+        Elsewhere::Sequel { ahead } => {
+            format!("its reader goes the way of the last one: its next places are fetched, {ahead} at a time")
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use forebay_core::explain::{Device, Stream};
+use forebay_core::explain::Stream;
 use forebay_live::explain::{Explained, Named};
 use forebay_live::stats::{DeviceStats, Stats};
 use forebay_source::TierFigures;
@@ -35,13 +35,6 @@ pub(super) fn busiest(explained: &Explained) -> Vec<&Named<Stream>> {
     let mut busy: Vec<_> = explained.streams.iter().filter(|stream| stream.of.idle < IDLE).collect();
     busy.sort_by_key(|stream| (std::cmp::Reverse(stream.of.rate), stream.of.idle));
     busy
-}
-
-/// Why a stream's piece has its size.
-pub(super) fn reason(explained: &Explained, stream: &Stream) -> String {
-    let (device, nothing) = (explained.devices.get(usize::from(stream.device)), Device::default());
-    let device = device.map_or(&nothing, |device| &device.of);
-    words::of_stream(stream, device, &explained.ahead, explained.block_bytes)
 }
 
 /// Draws everything.
@@ -295,7 +288,7 @@ fn stream_table(frame: &mut Frame<'_>, area: Rect, said: &Said) {
             format!("{}/s", about(of.rate)),
             about(u64::from(of.piece) * block),
             about(u64::from(of.remaining()) * block),
-            reason(explained, of),
+            words::of_stream(explained, of),
         ];
         shown(&columns, cells)
     });

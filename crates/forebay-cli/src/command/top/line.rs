@@ -7,8 +7,9 @@ use forebay_live::explain::Named;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::draw::{busiest, reason};
+use super::draw::busiest;
 use super::history::{History, Rates};
+use crate::command::explain::words;
 
 /// Streams of a line.
 const STREAMS: usize = 10;
@@ -49,7 +50,7 @@ pub(super) fn of(history: &History) -> Value {
             "file": stream.name, "device": stream.of.device, "rate_bytes": stream.of.rate,
             "piece_bytes": u64::from(stream.of.piece) * block,
             "ahead_bytes": u64::from(stream.of.remaining()) * block,
-            "reason": reason(&said.explained, &stream.of),
+            "reason": words::of_stream(&said.explained, &stream.of),
         })
     };
     let busy = busiest(&said.explained);

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::failure::Failure;
@@ -82,6 +83,28 @@ fn find(options: &Top, told: &Sender<Word>) -> Result<(), Failure> {
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
     let thread = std::thread::Builder::new().name(name.into()).spawn(work);
     thread.map(drop).map_err(|error| Failure::run(format!("cannot start a thread: {error}")))
+}
+
+/// What the terminal has to say.
+enum Heard {
+    Nothing,
+    Key,
+    /// It was closed.
+    Gone,
+}
+
+/// Waits for a key, or until a signal or [`KEYS`] is over. Crossterm is asked only after that, since
+/// it would read a closed terminal for ever.
+fn heard() -> std::io::Result<Heard> {
+    let stdout = std::io::stdout();
+    let mut terminal = [PollFd::new(&stdout, PollFlags::IN)];
+    let until = Timespec { tv_sec: 0, tv_nsec: KEYS.subsec_nanos().into() };
+    match rustix::event::poll(&mut terminal, Some(&until)) {
+        Err(rustix::io::Errno::INTR) | Ok(0) => Ok(Heard::Nothing),
+        Err(error) => Err(error.into()),
+        Ok(_) if terminal[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) => Ok(Heard::Gone),
+        Ok(_) => Ok(Heard::Key),
+    }
 }
 
 /// The mounts, and the threads that ask them.
@@ -198,11 +221,11 @@ impl Watched {
             if count.is_some_and(|count| answers >= count) {
                 return Ok(());
             }
-            let heard = event::poll(KEYS);
-            // A signal ends a wait early.
-            let interrupted = heard.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::Interrupted);
-            if interrupted || !heard? {
-                continue;
+            match heard()? {
+                Heard::Gone => return Ok(()),
+                Heard::Nothing => continue,
+                Heard::Key if !event::poll(Duration::ZERO)? => continue,
+                Heard::Key => {}
             }
             let Event::Key(KeyEvent { code, modifiers, kind: KeyEventKind::Press, .. }) = event::read()? else {
                 continue;
