@@ -105,6 +105,7 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/auto-harm.toml"), auto_harm::check),
     (include_str!("../../../../experiments/today-best.toml"), today::check),
     (include_str!("../../../../experiments/today-floor.toml"), today::check),
+    (include_str!("../../../../experiments/today-fresh.toml"), today::check),
     (include_str!("../../../../experiments/today-holes.toml"), today::check),
     (include_str!("../../../../experiments/today-steps.toml"), today::check),
     (include_str!("../../../../experiments/today-starts.toml"), today::check),

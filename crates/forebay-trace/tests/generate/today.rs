@@ -148,12 +148,107 @@ fn popular_lists_are_read_more_often() {
     assert!(top * 4 > all && top * 2 < all, "a hundred lists have {top} of {all}");
 }
 
+#[test]
+fn a_gene_lies_at_about_the_same_place_in_each_sample() {
+    let requests = all("regions", "genes=1,tasks=20", 1);
+    let mut starts = BTreeSet::new();
+    for task in tasks(&requests) {
+        let indexes: BTreeSet<u64> = task.iter().map(|request| request.file).filter(|file| file % 2 == 1).collect();
+        assert_eq!(indexes.len(), 3, "a family");
+        for index in indexes {
+            let read: u64 = task.iter().filter(|request| request.file == index).map(|r| u64::from(r.len)).sum();
+            assert_eq!(read, 512 << 10, "an index is read whole");
+            let of_gene = |request: &&Request| request.file == index - 1 && request.offset > 0;
+            starts.insert(task.iter().find(of_gene).expect("a region").offset);
+        }
+    }
+    let (first, last) = (starts.first().expect("some"), starts.last().expect("some"));
+    assert!(starts.len() <= 12 && last - first <= 1 << 20, "{starts:?}");
+}
+
+#[test]
+fn a_view_is_a_square_of_tiles_that_lie_one_after_another() {
+    let requests = all("tiles", "tasks=30", 1);
+    for user in tasks(&requests) {
+        assert_eq!(place(&user[0]), (user[0].file, 0, 16 << 10), "the header first");
+        assert!(user[1..].iter().all(|tile| (24 << 10..96 << 10).contains(&tile.len)));
+        // The coarsest overview has four tiles, side by side behind the header.
+        let mut at = 16 << 10;
+        for tile in &user[1..5] {
+            assert_eq!((tile.file, tile.offset), (user[0].file, at));
+            at += u64::from(tile.len);
+        }
+    }
+}
+
+#[test]
+fn compactions_read_tables_whole_and_nobody_reads_those_again() {
+    let requests = all("merge-tree", "tasks=800", 1);
+    let mut gone = BTreeSet::new();
+    let (mut lookups, mut compactions) = (0, 0);
+    for task in tasks(&requests) {
+        assert!(task.iter().all(|request| !gone.contains(&request.file)), "a merged table is not in use");
+        if task[0].len == 8 << 10 {
+            lookups += task.len();
+            continue;
+        }
+        compactions += 1;
+        let (merged, made) = task.split_at(4 * 32);
+        assert!(made.iter().all(|index| (index.offset, index.len) == (4 << 20, 64 << 10)));
+        gone.extend(merged.iter().map(|request| request.file));
+    }
+    assert!((5..25).contains(&compactions), "{compactions} of 800 tasks, one in 64");
+    assert!((16..=18).contains(&(lookups / (800 - compactions))), "{lookups} blocks");
+}
+
+#[test]
+fn a_conversation_begins_with_its_prompt_and_grows() {
+    let requests = all("prefixes", "tasks=60,open=1,applications=4", 1);
+    let blocks = |task: &[Request]| {
+        let mut blocks: Vec<u64> = task.iter().map(|request| request.file).collect();
+        blocks.dedup();
+        blocks
+    };
+    let turns: Vec<Vec<u64>> = tasks(&requests).iter().map(|task| blocks(task)).collect();
+    let mut grown = 0;
+    for pair in turns.windows(2) {
+        let prompt = pair[1][0];
+        assert!(prompt % 8 == 0 && prompt < 32 && pair[1][..8].is_sorted(), "{pair:?}");
+        match pair[1].starts_with(&pair[0]) && pair[1].len() > pair[0].len() {
+            true => grown += 1,
+            false => assert_eq!(pair[1].len(), 8, "a new one has no more than its prompt"),
+        }
+    }
+    assert!((30..60).contains(&grown), "{grown} of 59 turns go on");
+}
+
+#[test]
+fn frequent_terms_have_long_postings() {
+    let requests = all("search", "tasks=200", 1);
+    let mut read: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for query in tasks(&requests) {
+        let documents = query.iter().filter(|request| request.file % 3 == 2).count();
+        assert_eq!(documents, 10);
+        let mut start = None;
+        for request in query.iter().filter(|request| request.file == 1) {
+            let run = start.filter(|&(_, end)| end == request.offset).map_or(request.offset, |(start, _)| start);
+            start = Some((run, request.offset + u64::from(request.len)));
+            read.insert((request.file, run), request.offset + u64::from(request.len) - run);
+        }
+    }
+    let longest = read.values().max().expect("postings");
+    assert_eq!(*longest, 512 << 10, "those of the most frequent term");
+    let short = read.values().filter(|&&bytes| bytes == 4 << 10).count();
+    assert!(short * 2 > read.len(), "{short} of {} terms have a block", read.len());
+}
+
 /// The footprint of each load is that of a small machine's memory, a few times.
 #[test]
 fn all_are_small_enough_to_be_simulated_in_minutes() {
     for name in ["epochs", "epochs-packed", "shards", "parquet", "vector-lists", "checkpoint", "container-starts"]
         .into_iter()
         .chain(["build", "points", "steps", "log-windows"])
+        .chain(["regions", "tiles", "merge-tree", "prefixes", "search"])
     {
         let (requests, bytes) = (all(name, "", 1).len(), bytes(name, ""));
         println!("{name}: {requests} requests, {} MiB", bytes >> 20);

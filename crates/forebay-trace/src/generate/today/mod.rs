@@ -4,16 +4,30 @@
 
 mod arrays;
 mod containers;
+mod genomes;
 mod logs;
+mod maps;
 mod models;
+mod search;
+mod stores;
 mod tables;
 mod training;
 
 use super::parameters::{Kind, Parameter, Value, parameter};
 
 /// All of them.
-pub(super) const KINDS: [&[Kind]; 6] =
-    [training::KINDS, tables::KINDS, models::KINDS, containers::KINDS, arrays::KINDS, logs::KINDS];
+pub(super) const KINDS: [&[Kind]; 10] = [
+    training::KINDS,
+    tables::KINDS,
+    models::KINDS,
+    containers::KINDS,
+    arrays::KINDS,
+    logs::KINDS,
+    genomes::KINDS,
+    maps::KINDS,
+    stores::KINDS,
+    search::KINDS,
+];
 
 /// How many tasks there are, unless it is said.
 const fn tasks(default: u64, what: &'static str) -> Parameter {
