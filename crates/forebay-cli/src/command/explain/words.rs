@@ -67,6 +67,28 @@ fn of_piece(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -
     }
 }
 
+/// The reason for the size of a stream's piece, in at most 30 characters, for a narrow terminal.
+pub(in crate::command) fn in_short(piece: Reason) -> &'static str {
+    match piece {
+        Reason::FirstWindow => "first window of a stream",
+        Reason::Nowhere => "streams here do not go on",
+        Reason::SlowStart => "slow start: pieces double",
+        Reason::Competitive => "a switch costs as much",
+        Reason::Largest => "the largest piece there is",
+        Reason::MeanLength => "mean length of streams here",
+        Reason::ReadSoFar => "as much as was read so far",
+        Reason::KnownEnd => "its readers stop there",
+        Reason::Odds => "as far as similar streams go",
+        Reason::Sparse => "its reader skips too much",
+        Reason::Undisturbed => "no other reader disturbs it",
+        Reason::Memory => "its share of memory",
+        Reason::Request => "the size of its requests",
+        Reason::Policy => "the policy's own number",
+        Reason::Learnt => "learnt from late and unread",
+        _ => "nothing is fetched ahead",
+    }
+}
+
 /// The end of slow start.
 fn goal(stream: &Stream) -> String {
     match stream.mean_length {
