@@ -1,6 +1,6 @@
 //! The Python environments of the tests, each with a list of packages: `target/tools/python` has
-//! wsgidav, moto, and DuckDB, which a benchmark runs; `target/tools/python-module` is where the
-//! Python module is built and tested.
+//! wsgidav, moto, Envoy, and DuckDB, which a benchmark runs; `target/tools/python-module` is where
+//! the Python module is built and tested.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(crate) const MODULE: Environment =
     Environment { name: "python-module", packages: include_str!("../../python/tests/requirements.txt") };
 
 /// The programs of the environment that tests run.
-pub(crate) const PROGRAMS: [&str; 2] = ["wsgidav", "moto_server"];
+pub(crate) const PROGRAMS: [&str; 3] = ["wsgidav", "moto_server", "envoy"];
 
 /// The folder of the programs' environment.
 pub(crate) fn folder() -> PathBuf {

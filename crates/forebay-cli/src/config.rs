@@ -18,17 +18,23 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, Command};
 use toml::{Table, Value};
 
-use crate::failure;
+use crate::{failure, near};
 
 /// A fault of a configuration file.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("cannot read the configuration {}: {source}", file.display())]
     Unreadable { file: PathBuf, source: std::io::Error },
+    /// The user's own, which was not asked for: HOME may be that of another user.
+    #[error(
+        "cannot read the configuration {}: {source}; set HOME to your own folder, or FOREBAY_CONFIG=/dev/null for none",
+        file.display()
+    )]
+    Usual { file: PathBuf, source: std::io::Error },
     #[error("{}: {reason}", file.display())]
     Syntax { file: PathBuf, reason: String },
-    #[error("{}: unknown {place}; known are {known}", file.display())]
-    Unknown { file: PathBuf, place: String, known: String },
+    #[error("{}: unknown {place}; {advice}", file.display())]
+    Unknown { file: PathBuf, place: String, advice: String },
     #[error("{}: {place} {reason}", file.display())]
     Value { file: PathBuf, place: String, reason: String },
 }
@@ -36,17 +42,23 @@ pub(crate) enum Error {
 /// Makes the values of the file the defaults of the options. Without a `file`, reads the user's own
 /// if there is one.
 pub(crate) fn apply(command: Command, file: Option<&Path>) -> Result<Command, Error> {
-    let (file, wanted) = match file {
-        Some(file) => (file.to_path_buf(), true),
+    match file {
+        Some(file) => read(command, file, true),
         None => match usual_file() {
-            Some(file) => (file, false),
-            None => return Ok(command),
+            Some(file) => read(command, &file, false),
+            None => Ok(command),
         },
-    };
+    }
+}
+
+/// The same of a file, which has to be there if it was `wanted`.
+fn read(command: Command, file: &Path, wanted: bool) -> Result<Command, Error> {
+    let file = file.to_path_buf();
     match std::fs::read_to_string(&file) {
         Ok(text) => defaults(command, &file, &text),
         Err(error) if error.kind() == ErrorKind::NotFound && !wanted => Ok(command),
-        Err(source) => Err(Error::Unreadable { file, source }),
+        Err(source) if wanted => Err(Error::Unreadable { file, source }),
+        Err(source) => Err(Error::Usual { file, source }),
     }
 }
 
@@ -108,7 +120,7 @@ fn default(command: Command, file: &Path, path: &str, key: &str, value: &Value) 
     let file = file.to_path_buf();
     let place = if path.is_empty() { format!("`{key}`") } else { format!("`{key}` in [{path}]") };
     let Some(arg) = options(&command).find(|arg| is_named(arg, key)) else {
-        return Err(Error::Unknown { file, place, known: known(&command, path) });
+        return Err(Error::Unknown { file, place, advice: advice(&command, path, key) });
     };
     let Some(texts) = texts(arg, value) else {
         let list = if takes_list(arg) { ", or a list of these" } else { "" };
@@ -176,12 +188,18 @@ fn options(command: &Command) -> impl Iterator<Item = &Arg> {
     command.get_arguments().filter(|arg| arg.get_long().is_some() && !arg.is_hide_set()).filter(not_itself)
 }
 
-/// The keys and tables that a table may hold, for a message.
-fn known(command: &Command, path: &str) -> String {
-    let keys = options(command).filter_map(Arg::get_long).map(str::to_owned);
-    let tables = command.get_subcommands().filter(|command| !command.is_hide_set());
-    let tables = tables.map(|command| format!("[{}]", within(path, command.get_name())));
-    keys.chain(tables).collect::<Vec<_>>().join(", ")
+/// The keys and tables that are nearly the unknown `key`, or else all that a table may hold.
+fn advice(command: &Command, path: &str, key: &str) -> String {
+    let keys = options(command).filter_map(Arg::get_long).map(|key| (key, key.to_owned()));
+    let tables = command.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name);
+    let tables = tables.map(|name| (name, format!("[{}]", within(path, name))));
+    let known: Vec<(&str, String)> = keys.chain(tables).collect();
+    let near = near::near(key, known.iter().map(|(name, _)| *name));
+    let shown = |name: &str| known.iter().find(|(known, _)| *known == name).map(|(_, shown)| shown.clone());
+    near::said(near.into_iter().filter_map(shown).collect()).unwrap_or_else(|| {
+        let known: Vec<_> = known.iter().map(|(_, shown)| shown.as_str()).collect();
+        format!("known are {}", known.join(", "))
+    })
 }
 
 /// A mistake of TOML, with its line.
@@ -215,6 +233,19 @@ mod tests {
         assert_eq!(memory("[mount]\nmemory = '64MiB'", &[]), "64MiB");
         assert_eq!(memory("[mount]\nmemory = '64MiB'", &["--memory", "1GiB"]), "1GiB");
         assert_eq!(memory("[mount]\nmemory = 1048576", &[]), "1MiB");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_told_with_a_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        // A folder cannot be read as a file, not even by root.
+        let file = folder.path().join("config.toml");
+        std::fs::create_dir(&file).unwrap();
+        let asked = read(definitions(), &file, true).unwrap_err().to_string();
+        assert!(asked.starts_with("cannot read the configuration ") && !asked.contains("HOME"), "{asked}");
+        let usual = read(definitions(), &file, false).unwrap_err().to_string();
+        assert!(usual.contains("HOME") && usual.contains("FOREBAY_CONFIG=/dev/null"), "{usual}");
+        assert!(read(definitions(), &folder.path().join("none"), false).is_ok());
     }
 
     #[test]
@@ -275,24 +306,23 @@ mod tests {
     #[test]
     fn mistakes_name_the_file_the_key_and_what_is_known() {
         let unknown = error("[mount]\nmemroy = 1");
+        assert_eq!(unknown, "c.toml: unknown `memroy` in [mount]; a near one is memory");
+        let table = error("[munt]\nmemory = 1");
+        assert!(table.starts_with("c.toml: unknown `munt`; near ones are [mount]"), "{table}");
+        let strange = error("[mount]\nxyz = 1");
         assert!(
-            unknown.starts_with("c.toml: unknown `memroy` in [mount]; known are source, mountpoint, memory, policy,"),
-            "{unknown}"
+            strange.starts_with("c.toml: unknown `xyz` in [mount]; known are source, mountpoint, memory, policy,"),
+            "{strange}"
         );
-        assert!(!unknown.contains("detached"), "{unknown}");
-        let table = error("[mounts]\nmemory = 1");
-        assert!(
-            table.contains("unknown `mounts`; known are log, log-file, log-format, [mount], [serve], [profile]"),
-            "{table}"
-        );
+        assert!(!strange.contains("detached"), "{strange}");
         assert!(error("config = 'x'").contains("unknown `config`"));
         assert!(error("[reference]\nx = 1").contains("unknown"));
         let list = error("[mount]\nmemory = [1]");
         assert!(list.contains("`memory` in [mount] must be a text, a number or a boolean, not a value of type array"));
-        let nested = error("[trace.info]\ncolour = 1");
-        assert!(nested.contains("unknown `colour` in [trace.info]; known are"), "{nested}");
+        let nested = error("[trace.info]\nxyz = 1");
+        assert!(nested.contains("unknown `xyz` in [trace.info]; known are"), "{nested}");
         let below = error("[trace.inform]\nx = 1");
-        assert!(below.contains("unknown `inform` in [trace]; known are [trace.info]"), "{below}");
+        assert!(below.contains("unknown `inform` in [trace]; near ones are [trace.info]"), "{below}");
         let policy = error("[mount]\npolicy = 'psychic'");
         assert!(policy.contains("`policy` in [mount] is wrong") && policy.contains("competitive"), "{policy}");
         assert!(!policy.contains('\n'), "{policy}");

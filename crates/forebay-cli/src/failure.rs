@@ -111,6 +111,18 @@ fn instead(error: &clap::Error) -> Option<&'static str> {
         Some(ContextValue::String(name)) if matches!(name.as_str(), "umount" | "unmount") => {
             Some("there is no such command: `umount /mnt/data` ends a mount, for its user `fusermount3 -u /mnt/data`")
         }
+        _ => of_mount(error),
+    }
+}
+
+/// `-o` is mount(8)'s.
+fn of_mount(error: &clap::Error) -> Option<&'static str> {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let given = error.get(ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::UnknownArgument);
+    match given {
+        Some(ContextValue::String(name)) if name == "-o" => Some(
+            "unexpected argument '-o'; give options by name, as in --allow-other, or use `mount -t forebay -o allow-other`",
+        ),
         _ => None,
     }
 }
@@ -164,6 +176,8 @@ mod tests {
             let command = line(&[name, "/mnt"]);
             assert!(command.contains("fusermount3 -u") && !command.contains("similar"), "{command}");
         }
+        let option = line(&["mount", "-o", "allow_other", "a", "b"]);
+        assert!(option.contains("--allow-other") && option.contains("mount -t forebay -o"), "{option}");
         let command = line(&["munt"]);
         assert!(command.contains("unrecognized subcommand 'munt'") && command.contains("'mount'"), "{command}");
     }

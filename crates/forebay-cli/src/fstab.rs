@@ -17,7 +17,7 @@ use forebay_source::uri;
 
 use crate::failure::Failure;
 use crate::options::{self, Fstab};
-use crate::{daemon, output};
+use crate::{daemon, near, output};
 use words::Word;
 
 /// The names under which mount(8) calls.
@@ -195,12 +195,8 @@ impl Settings {
     }
 
     fn unknown(&self, name: &str) -> Failure {
-        let near = near(name, self.known.keys().map(String::as_str).chain(IGNORED));
-        let advice = if near.is_empty() {
-            "`forebay mount --help` lists those of Forebay".to_owned()
-        } else {
-            format!("near ones are {}", near.join(", "))
-        };
+        let near = near::advice(name, self.known.keys().map(String::as_str).chain(IGNORED));
+        let advice = near.unwrap_or_else(|| "`forebay mount --help` lists those of Forebay".to_owned());
         Failure::input(format!("unknown mount option `{name}`; {advice}"))
     }
 }
@@ -211,17 +207,6 @@ pub(crate) fn settable(definitions: &Command) -> BTreeMap<String, String> {
     let args = mount.chain(definitions.get_arguments()).filter(|arg| !arg.is_hide_set());
     let named = args.filter_map(|arg| Some((arg.get_long()?, arg.get_help().map(ToString::to_string)?)));
     named.filter(|(name, _)| !CHOSEN.contains(name)).map(|(name, help)| (name.to_owned(), help)).collect()
-}
-
-/// The known words that look most like this one, best first, at most three.
-fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    /// As clap has it for options of the command line.
-    const LEAST: f64 = 0.7;
-    let likeness = |word: &str| strsim::jaro(&name.replace('_', "-"), &word.replace('_', "-"));
-    let mut near: Vec<(f64, &str)> = known.map(|word| (likeness(word), word)).collect();
-    near.retain(|(likeness, _)| *likeness > LEAST);
-    near.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    near.into_iter().take(3).map(|(_, word)| word).collect()
 }
 
 #[cfg(test)]
@@ -272,8 +257,8 @@ mod tests {
     #[test]
     fn mistakes_name_the_word() {
         for (options, said) in [
-            ("memroy=1GiB", "unknown mount option `memroy`; near ones are memory"),
-            ("allow_othr", "near ones are allow-other"),
+            ("memroy=1GiB", "unknown mount option `memroy`; a near one is memory"),
+            ("allow_othr", "near one is allow-other"),
             ("zzz", "`forebay mount --help` lists"),
             ("memory=much", "'much'"),
             ("memory", "'--memory <SIZE>'"),

@@ -17,6 +17,8 @@ pub mod fuzzing;
 mod heap;
 mod journal;
 mod listen;
+mod machine;
+mod near;
 mod options;
 mod output;
 mod period;

@@ -178,8 +178,8 @@ pub(crate) enum Command {
     Policies(Policies),
     /// Show the gain of looking ahead, without root, network or mount
     ///
-    /// Concurrent readers read from a slow disk, modelled in real time, under three policies.
-    /// Example: `forebay demo`
+    /// Concurrent readers read from a slow disk, modelled in real time, under four policies. One
+    /// of them is the default. Example: `forebay demo`
     Demo(Demo),
     /// Show, convert, make and run traces
     ///
@@ -381,7 +381,7 @@ pub(crate) struct Policies {
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// Seconds to measure, in all
-    #[arg(long, value_name = "SECONDS", default_value = "50", value_parser = value_parser!(u16).range(5..=600))]
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = value_parser!(u16).range(5..=600))]
     #[arg(env = "FOREBAY_DEMO_SECONDS")]
     pub(crate) seconds: u16,
 
@@ -418,7 +418,9 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Forebay,
         Err(fault) if asked => (definitions(), Some(fault.to_string())),
         Err(fault) => return Err(fault.into()),
     };
-    let mut parsed = Forebay::from_arg_matches(&definitions.try_get_matches_from(&args)?)?;
+    let matches = definitions.try_get_matches_from(&args)?;
+    tier::without_a_folder(&matches)?;
+    let mut parsed = Forebay::from_arg_matches(&matches)?;
     if let Command::Doctor(doctor) = &mut parsed.command {
         doctor.configuration = Configuration { file: parsed.config.clone(), fault };
     }

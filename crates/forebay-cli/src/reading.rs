@@ -18,7 +18,7 @@ use forebay_tier::Tiers;
 use crate::failure::Failure;
 use crate::options::Reading;
 use crate::storage::{Costs, Share, assumed};
-use crate::tier;
+use crate::{machine, tier};
 
 /// How a command shows the tree.
 pub(crate) struct Shows {
@@ -44,6 +44,10 @@ pub(crate) fn open(
     let ttl = options.ttl_of_stores();
     let stores = options.stores.options().map_err(Failure::input)?;
     let stores = StoreOptions { connections, names, ttl, modes, ..stores };
+    machine::holds(options.memory)?;
+    for arg in sources {
+        tier::apart(&options.tier, &uri::parse(arg)?.1)?;
+    }
     let tiers = tier::open(&options.tier)?;
     let (mut branches, mut costs) = (Vec::new(), Costs::default());
     for arg in sources {
@@ -66,6 +70,7 @@ pub(crate) fn open(
 
 /// An engine over a source that is open already, which takes no memory of the budget for itself.
 pub(crate) fn over(options: &Reading, source: Arc<dyn Source>, shows: Shows) -> Result<Tree, Failure> {
+    machine::holds(options.memory)?;
     let costs = [source.cost().unwrap_or_else(assumed)];
     let tiers = tier::open(&options.tier)?;
     let branches = vec![Branch { name: None, source: tier::behind(&tiers, source), device: DeviceId(0) }];

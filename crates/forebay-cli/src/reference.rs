@@ -132,9 +132,10 @@ fn in_full(text: Option<&StyledStr>) -> String {
     sentences.join(". ").replace('\n', " ")
 }
 
-/// The values that an option can have, if they are few. Those of a flag are not listed.
+/// The values that an option can have, if they are few. Those of a flag are not listed, nor
+/// are policies.
 fn values(arg: &Arg) -> String {
-    if arg.is_require_equals_set() {
+    if arg.is_require_equals_set() || arg.is_hide_possible_values_set() {
         return String::new();
     }
     let values: Vec<String> = arg.get_possible_values().iter().map(|value| code(value.get_name())).collect();

@@ -1,9 +1,10 @@
 //! From the options of the disk tier to the tiers, and sources behind them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_source::Source;
+use forebay_source::uri::Place;
 use forebay_tier::{Free, Options, TieredSource, Tiers};
 
 use crate::failure::Failure;
@@ -46,6 +47,27 @@ pub(crate) fn behind(tiers: &Option<Arc<Tiers>>, source: Arc<dyn Source>) -> Arc
         Some(tiers) => Arc::new(TieredSource::new(source, Arc::clone(tiers))),
         None => source,
     }
+}
+
+/// Whether a folder of the tier lies in a source, which would then show its files and cache them.
+pub(crate) fn apart(options: &Tier, place: &Place<'_>) -> Result<(), Failure> {
+    for device in place.devices() {
+        let Place::Folder(folder) = device else { continue };
+        // A missing folder is reported by the code that opens it.
+        let Ok(folder) = folder.canonicalize() else { continue };
+        let inside = |dir: &&PathBuf| {
+            let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf());
+            dir.ancestors().find_map(|dir| dir.canonicalize().ok()).is_some_and(|there| there.starts_with(&folder))
+        };
+        if let Some(dir) = options.disk.iter().find(inside) {
+            return Err(Failure::input(format!(
+                "--disk {}: lies in the source {}, which would show its files; name a folder outside it",
+                dir.display(),
+                folder.display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a folder of the tier lies below a mount point, which would hide it from its own mount.

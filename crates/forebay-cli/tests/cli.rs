@@ -185,7 +185,8 @@ fn mistakes_in_the_configuration_name_the_file_and_what_is_known() {
         std::fs::write(&file, text).expect("a file");
         forebay(home.path(), &["policies", "--config", "my.toml"]).output().expect("the command starts")
     };
-    refused(&with("[mount]\nmemroy = 1"), &["my.toml", "`memroy` in [mount]", "memory, policy, endpoint, region"]);
+    refused(&with("[mount]\nmemroy = 1"), &["my.toml", "`memroy` in [mount]", "a near one is memory"]);
+    refused(&with("[mount]\nxyz = 1"), &["my.toml", "`xyz` in [mount]", "memory, policy, endpoint, region"]);
     refused(&with("[munt]\n"), &["my.toml", "`munt`", "[mount]"]);
     refused(&with("[mount]\nmemory = 'lots'"), &["my.toml", "`memory` in [mount]", "512MiB"]);
     refused(&with("[mount]\nallow-other = 'perhaps'"), &["my.toml", "`allow-other` in [mount]", "perhaps"]);
@@ -223,7 +224,7 @@ fn the_demo_measures_every_policy_with_every_number_of_handlers() {
         seen.push((number("handlers") as u32, record["policy"].as_str().expect("policy")));
     }
     let expected =
-        [1, 4, 16, 64].map(|handlers| ["linux", "aggressive", "competitive"].map(|policy| (handlers, policy)));
+        [1, 4, 16, 64].map(|handlers| ["linux", "aggressive", "competitive", "auto"].map(|policy| (handlers, policy)));
     assert_eq!(seen, expected.concat());
     assert!(records.iter().any(|record| record["throughput_mb_s"].as_f64() > Some(1.0)), "nobody read anything");
 }

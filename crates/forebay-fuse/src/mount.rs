@@ -87,7 +87,7 @@ pub enum MountError {
     #[error("others may not be allowed in: add the line user_allow_other to /etc/fuse.conf, or mount as root")]
     AllowOther,
     /// fusermount3 refused.
-    #[error("{}: fusermount3 could not mount: {said}", .point.display())]
+    #[error("{}: fusermount3 could not mount: {said}; `forebay doctor` says what a mount needs", .point.display())]
     Fusermount {
         /// The mount point.
         point: PathBuf,

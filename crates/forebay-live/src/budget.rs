@@ -15,12 +15,17 @@ const LEAST_FRAMES: u64 = 4 * 257;
 
 /// The budget does not even hold the bookkeeping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("too little memory: {} MiB are not enough, at least {} MiB are needed", .given >> 20, .needed.div_ceil(1 << 20))]
+#[error("too little memory: {} are not enough, at least {} MiB are needed", amount(*.given), .needed.div_ceil(1 << 20))]
 pub struct TooLittleMemory {
     /// Bytes given.
     pub given: u64,
     /// Bytes needed.
     pub needed: u64,
+}
+
+/// An amount for a message: a few bytes mostly are a number whose unit was forgotten.
+fn amount(bytes: u64) -> String {
+    if bytes < 1 << 20 { format!("{bytes} bytes") } else { format!("{} MiB", bytes >> 20) }
 }
 
 /// Blocks of a closed file, about, and rather too few: files of a tree of sources have four, and

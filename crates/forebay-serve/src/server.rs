@@ -102,7 +102,7 @@ pub enum StartError {
     NoSocket(PathBuf),
     /// Without a token, the server listens on the loopback only: at another address everyone could
     /// read everything.
-    #[error("{0} can be reached from elsewhere: a token is needed, so that not everybody may read")]
+    #[error("{0} can be reached from elsewhere: a token is needed (--token-file FILE), so that not everybody may read")]
     Open(At),
     /// No threads.
     #[error("cannot start threads to serve: {0}")]

@@ -207,6 +207,10 @@ fn open_device(place: &Place<'_>, options: &StoreOptions) -> Result<Arc<dyn Sour
             let folder = folder.unwrap_or(Path::new(".")).display().to_string();
             Err(OpenError::File { file: file.display().to_string(), folder })
         }
+        Place::Folder(folder) if !folder.exists() && short_of_a_slash(folder) => {
+            let reason = "an address has two slashes behind its scheme, as in s3://bucket".into();
+            Err(OpenError::BadUri { uri: folder.display().to_string(), reason })
+        }
         Place::Folder(folder) => {
             let source = LocalSource::new(folder)?;
             source.check()?;
@@ -218,9 +222,24 @@ fn open_device(place: &Place<'_>, options: &StoreOptions) -> Result<Arc<dyn Sour
     }
 }
 
+/// Whether a name begins with a known scheme, but has no `//` behind it.
+fn short_of_a_slash(name: &Path) -> bool {
+    let scheme = name.to_str().and_then(|name| name.split_once(':')).map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| scheme == "file" || SCHEMES.contains(&scheme))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_that_lacks_a_slash() {
+        let error = |arg: &str| open_source(arg.as_ref(), &StoreOptions::default()).unwrap_err().to_string();
+        for arg in ["s3:/bucket", "https:/host/pub", "s3:bucket", "file:/srv"] {
+            assert!(error(arg).contains("two slashes behind its scheme"), "{}", error(arg));
+        }
+        assert!(error("nosuch:/bucket").contains("not found"), "{}", error("nosuch:/bucket"));
+    }
 
     #[test]
     fn arguments_are_taken_apart() {

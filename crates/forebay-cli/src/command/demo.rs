@@ -1,5 +1,5 @@
 //! `forebay demo`: a slow disk, modelled in real time. More and more handlers read it at once under
-//! three policies, beside the throughput of an offline optimum.
+//! four policies, beside the throughput of an offline optimum.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,21 +15,26 @@ use forebay_source::local::LocalSource;
 use forebay_source::paced::PacedSource;
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
 
 use crate::failure::Failure;
 use crate::options::Demo;
+use crate::size::about;
 use crate::table::{Column, Table};
 use crate::{bars, output, progress};
 
 /// The disk of the papers (CP §2).
 const DISK: &str = "ibm-10k";
-const POLICIES: [&str; 3] = ["linux", "aggressive", "competitive"];
+const POLICIES: [&str; 4] = ["linux", "aggressive", "competitive", "auto"];
 const HANDLERS: [u32; 4] = [1, 4, 16, 64];
 const FILES: usize = 96;
 const FILE_BYTES: u64 = 4 << 20;
 /// A quarter of the data set, so that a file is gone long before its next turn.
 const MEMORY: u64 = 96 << 20;
 const SEED: u64 = 1;
+/// How often to try to remove the folder when a signal ends the demo.
+const TRIES: usize = 10;
 
 /// The characters of a bar.
 const WIDTH: usize = 40;
@@ -60,6 +65,7 @@ pub(crate) fn run(options: &Demo) -> Result<(), Failure> {
 fn measure(seconds: u16, bar: &ProgressBar) -> Result<Vec<Record>, Failure> {
     let folder = tempfile::Builder::new().prefix("forebay-demo-").tempdir();
     let folder = folder.map_err(|error| Failure::run(format!("cannot make a temporary folder: {error}")))?;
+    let guard = guard(folder.path()).map_err(|error| Failure::run(format!("cannot take signals: {error}")))?;
     let files = data_set(folder.path()).map_err(|error| {
         Failure::run(format!("cannot write the data set into {}: {error}", folder.path().display()))
     })?;
@@ -82,7 +88,24 @@ fn measure(seconds: u16, bar: &ProgressBar) -> Result<Vec<Record>, Failure> {
             bar.inc(1);
         }
     }
+    guard.close();
     Ok(records)
+}
+
+/// From now on, a signal that ends the demo takes its folder of 400 MB with it.
+fn guard(folder: &Path) -> std::io::Result<Handle> {
+    let (mut signals, folder) = (Signals::new([SIGHUP, SIGINT, SIGTERM])?, folder.to_owned());
+    let handle = signals.handle();
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            // A file that is being written just then keeps the folder from going at the first try.
+            let gone = || std::fs::remove_dir_all(&folder).is_ok();
+            let _ = (0..TRIES).any(|_| gone());
+            // The exit code of a process that the signal ended, by the rule of shells.
+            std::process::exit(128 + signal);
+        }
+    });
+    Ok(handle)
 }
 
 /// One load under one policy, on a disk and in a cache of its own.
@@ -132,7 +155,14 @@ fn picture(records: &[Record]) -> String {
             bars::bar(record.throughput_mb_s, record.optimum_mb_s, most, WIDTH),
         ]);
     }
-    format!("{table}\n│ is the offline optimum, which knows every read in advance.\n")
+    format!(
+        "{table}
+Handlers read files of {} from a modelled disk, through {} of memory.
+`auto` is the default policy. │ is the offline optimum, which knows every read in advance.
+",
+        about(FILE_BYTES),
+        about(MEMORY)
+    )
 }
 
 #[cfg(test)]

@@ -76,9 +76,10 @@ fn show(options: &Warm, report: &Report) -> Result<(), Failure> {
         output::json(report)?;
     } else {
         let what = match (options.order, options.check) {
-            (true, _) => format!("{} files told", report.files),
-            (_, true) => format!("{} files are there", report.files),
-            _ => format!("{} files read, {} MB", report.files, report.bytes / 1_000_000),
+            (true, _) => format!("{} told", files(report.files)),
+            (_, true) if report.files == 1 => "1 file is there".to_owned(),
+            (_, true) => format!("{} are there", files(report.files)),
+            _ => format!("{} read, {} MB", files(report.files), report.bytes / 1_000_000),
         };
         output::print(&format!("{what}\n"))?;
     }
@@ -87,10 +88,16 @@ fn show(options: &Warm, report: &Report) -> Result<(), Failure> {
 
 /// All that failed, as one failure.
 fn all(failed: &[Failed]) -> Failure {
-    let names = failed.iter().take(SHOWN).map(|failed| format!("\n  {}: {}", failed.path, failed.why));
+    let names = failed.iter().take(SHOWN).map(|failed| format!("{}: {}", failed.path, failed.why));
     let rest = failed.len().saturating_sub(SHOWN);
-    let more = if rest > 0 { format!("\n  and {rest} more") } else { String::new() };
-    Failure::run(format!("{} files failed:{}{more}", failed.len(), names.collect::<String>()))
+    let more = (rest > 0).then(|| format!("and {rest} more"));
+    let names: Vec<String> = names.chain(more).collect();
+    Failure::run(format!("{} failed: {}", files(failed.len() as u64), names.join("; ")))
+}
+
+/// A number of files.
+fn files(count: u64) -> String {
+    if count == 1 { "1 file".into() } else { format!("{count} files") }
 }
 
 /// Says that the files are there, and reads them once the command that waits has returned.
@@ -99,7 +106,8 @@ fn behind(options: &Warm, wanted: &[Wanted]) -> Result<(), Failure> {
     let gone = |error| Failure::run(format!("cannot go into the background: {error}"));
     let files = files.map_err(gone)?;
     daemon::outlive();
-    let line = format!("{} files are being read in the background\n", files.len());
+    let verb = if files.len() == 1 { "is" } else { "are" };
+    let line = format!("{} {verb} being read in the background\n", self::files(files.len() as u64));
     daemon::ready(&line).and_then(|()| daemon::let_go()).map_err(gone)?;
     // Nobody is there to be told of files that fail from now on.
     let _ = through(&files, options.at_once.into(), read);

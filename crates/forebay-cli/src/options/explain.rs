@@ -10,6 +10,7 @@ use forebay_sim::untimed::Capacity;
 use super::sim::{Sim, Span, Time};
 use super::trace::Reading;
 use super::{Access, Report};
+use crate::near;
 use crate::period::{Period, PeriodError};
 use crate::size::Size;
 
@@ -36,7 +37,7 @@ pub(crate) struct Explain {
     pub(crate) at: At,
 
     /// The policy that the trace is simulated under
-    #[arg(long, short, value_name = "NAME", default_value = "auto", help_heading = TRACE)]
+    #[arg(long, short, value_name = "NAME", default_value = "auto", value_parser = near::Policies, hide_possible_values = true, help_heading = TRACE)]
     pub(crate) policy: Policy,
 
     /// The size of the cache: 5% of the distinct blocks, 512MiB, or 3537b for blocks

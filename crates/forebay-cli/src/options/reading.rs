@@ -7,6 +7,7 @@ use clap::Args;
 use forebay_core::Policy;
 
 use super::{Stores, Tier};
+use crate::near;
 use crate::period::Period;
 use crate::size::Size;
 
@@ -20,7 +21,7 @@ pub(crate) struct Reading {
     /// The policy of prefetching and of keeping blocks
     ///
     /// `forebay policies` lists and explains them. Example: `--policy linux+lru`
-    #[arg(long, short, value_name = "NAME", default_value = "auto")]
+    #[arg(long, short, value_name = "NAME", default_value = "auto", value_parser = near::Policies, hide_possible_values = true)]
     pub(crate) policy: Policy,
 
     #[command(flatten)]

@@ -27,7 +27,7 @@ pub(crate) struct Serve {
     /// The address to listen at; port 0 is any free one
     ///
     /// An address that other machines can reach needs a token. Example: `--listen 0.0.0.0:7680`
-    #[arg(long, short, value_name = "ADDRESS", default_value = "127.0.0.1:7680")]
+    #[arg(long, short, value_name = "ADDRESS", default_value = "127.0.0.1:7680", value_parser = listen_address)]
     pub(crate) listen: SocketAddr,
 
     /// How they are read.
@@ -65,4 +65,9 @@ pub(crate) struct Serve {
     /// Print the server's address as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// An address to listen at; names are not looked up.
+fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(|_| "give an IP address and a port, as in 127.0.0.1:7680, 0.0.0.0:7680 or [::1]:7680")
 }

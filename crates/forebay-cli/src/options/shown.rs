@@ -17,12 +17,17 @@ pub(crate) struct Shown {
     pub(crate) dir_mode: u32,
 
     /// User id of files of stores and web servers; by default the mounting user's
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = id)]
     pub(crate) uid: Option<u32>,
 
     /// Group id of files of stores and web servers; by default the mounting user's
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = id)]
     pub(crate) gid: Option<u32>,
+}
+
+/// A user's or a group's number.
+fn id(text: &str) -> Result<u32, &'static str> {
+    text.parse().map_err(|_| "give a number, which `id NAME` prints for a user")
 }
 
 /// Permission bits, as `chmod` takes them.

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
 
+use crate::failure::Failure;
 use crate::size::Size;
 
 /// The options of the disk tier.
@@ -36,6 +38,23 @@ pub(crate) struct Tier {
     /// Example: `--disk-writes 50MiB`
     #[arg(long, value_name = "SIZE")]
     pub(crate) disk_writes: Option<Size>,
+}
+
+/// Refuses a command line that says how a disk tier shall be, and that has none. `requires` of clap
+/// does not do for that: the folder may come from the configuration file.
+pub(super) fn without_a_folder(matches: &ArgMatches) -> Result<(), Failure> {
+    let Some((_, command)) = matches.subcommand() else { return Ok(()) };
+    // Commands without a tier have none of these.
+    let given = |id: &str| command.try_contains_id(id).is_ok_and(|there| there);
+    let said = |id: &str| given(id) && command.value_source(id) == Some(ValueSource::CommandLine);
+    let option = ["disk_size", "disk_free", "disk_writes"].into_iter().find(|id| said(id));
+    match option {
+        Some(option) if !given("disk") => {
+            let option = option.replace('_', "-");
+            Err(Failure::input(format!("--{option} is for a disk tier, and there is none: add --disk FOLDER")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Bytes, or a share of a whole.

@@ -71,6 +71,20 @@ fn bash_offers_every_option() {
 }
 
 #[test]
+fn bash_offers_the_policies() {
+    let (bash, folder) = (need!("bash"), tempfile::tempdir().expect("a folder"));
+    let program = format!(
+        "source {}\nCOMP_WORDS=(forebay mount --policy \"\") COMP_CWORD=3\n_forebay forebay \"\" --policy\n\
+         for word in \"${{COMPREPLY[@]}}\"; do echo \"policy|$word\"; done\n",
+        script("bash", folder.path())
+    );
+    let offered = offered(&bash, &["--norc"], &program);
+    for name in ["auto", "competitive", "sieve"] {
+        assert!(offered.contains(&("policy".to_owned(), name.to_owned())), "{name}: {offered:?}");
+    }
+}
+
+#[test]
 fn fish_offers_every_option() {
     let (fish, folder) = (need!("fish"), tempfile::tempdir().expect("a folder"));
     let mut program = format!("source {}\n", script("fish", folder.path()));

@@ -112,7 +112,7 @@ umount mnt
 fn a_wrong_line_is_told_with_the_codes_of_mount() {
     script(
         r#"
-code mount -t forebay -o memroy=1GiB "source dir" mnt; expect 1; says "near ones are memory"
+code mount -t forebay -o memroy=1GiB "source dir" mnt; expect 1; says "a near one is memory"
 code mount -t forebay -o memory=much "source dir" mnt; expect 1; says "'much'"
 code mount -t forebay "no such dir" mnt; expect 32; says "no such dir"
 code mount -t forebay "source dir" mnt/none; [ "$got" != 0 ]

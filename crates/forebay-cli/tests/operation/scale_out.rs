@@ -13,6 +13,7 @@ use forebay_testkit::odd_web::{OddWeb, Oddity};
 use forebay_testkit::process::Running;
 use forebay_testkit::served::Served;
 use forebay_testkit::server::Server;
+use forebay_testkit::tools::python_program;
 use forebay_testkit::trees::content;
 
 use crate::{eventually, forebay, line};
@@ -64,6 +65,33 @@ fn haproxy(program: &Path, levels: &[Level]) -> Server {
         Ok(command)
     });
     start.expect("haproxy starts")
+}
+
+fn envoy(program: &Path, levels: &[Level]) -> Server {
+    let start = Server::start("envoy", |place| {
+        let file = place.folder.join("envoy.yaml");
+        let listens = [
+            "address: 0.0.0.0, port_value: 7600",
+            &format!("address: 127.0.0.1, port_value: {}", place.address.port()),
+        ];
+        // It has a server's port apart from its address.
+        let mut text = shipped("envoy/envoy.yaml", listens, &[]);
+        for (number, level) in levels.iter().enumerate() {
+            let (host, port) = level.address.split_once(':').expect("an address of version 4");
+            let (from, to) = (
+                format!("address: 10.0.0.{}, port_value: 7680", number + 1),
+                format!("address: {host}, port_value: {port}"),
+            );
+            assert_eq!(text.matches(&from).count(), 1, "{from}");
+            text = text.replace(&from, &to);
+        }
+        fs::write(&file, text)?;
+        let mut command = python_program(program);
+        // Others may run beside it.
+        command.arg("-c").arg(&file).args(["--disable-hot-restart", "--concurrency", "2", "--log-level", "error"]);
+        Ok(command)
+    });
+    start.expect("envoy starts")
 }
 
 fn nginx(program: &Path, levels: &[Level]) -> Server {
@@ -130,6 +158,13 @@ fn haproxy_keeps_one_copy_and_a_lost_server_moves_its_third() {
     // Until it counts a server as lost, it may pick another one than it does later. Each reader has
     // one request under way in that moment.
     one_copy_and_a_third_moves(READERS, |levels| haproxy(&program, levels));
+}
+
+#[test]
+fn envoy_keeps_one_copy_and_a_lost_server_moves_its_third() {
+    let program = need!("envoy");
+    // As with HAProxy.
+    one_copy_and_a_third_moves(READERS, |levels| envoy(&program, levels));
 }
 
 /// At most so many files may be at two servers once one is lost.

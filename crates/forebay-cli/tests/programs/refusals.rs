@@ -53,6 +53,13 @@ fn mount_points_and_memory() {
     refused(mount(&[folder, text(elsewhere.path())]), &point, &[text(elsewhere.path()), "not a folder"]);
     refused(mount(&[text(&file), here]), &point, &[text(&file)]);
     refused(mount(&[folder, text(source.path())]), &point, &["not empty"]);
+    let tier = source.path().join("tier");
+    refused(mount(&[folder, here, "--disk", text(&tier)]), &point, &["--disk", "lies in the source", "outside it"]);
+    assert!(!tier.exists(), "nothing was made");
+    refused(mount(&[folder, here, "--disk-size", "1GiB"]), &point, &["--disk-size", "add --disk FOLDER"]);
+    refused(mount(&[folder, here, "--memory", "1000TiB"]), &point, &["--memory 1000TiB", "the machine has"]);
+    refused(mount(&[folder, here, "--memory", "5"]), &point, &["5 bytes are not enough"]);
+    refused(mount(&["s3:/bucket", here]), &point, &["two slashes"]);
     let point_below = source.path().join("none/at/all");
     refused(mount(&[folder, text(&point_below)]), &point, &[text(&point_below), "no such folder"]);
 

@@ -112,7 +112,7 @@ fn names_that_are_not_there_are_reported() {
         let warmed = warm(&[&["--from", text(&list)], how].concat());
         assert_eq!(warmed.status.code(), Some(1), "{how:?}: {}", said(&warmed));
         let said = said(&warmed);
-        assert!(said.contains("1 files failed") && said.contains("train/none: "), "{how:?}: {said}");
+        assert!(said.contains("1 file failed: ") && said.contains("train/none: "), "{how:?}: {said}");
         assert!(said.contains("2 files "), "{how:?}: {said}");
     }
     let elsewhere = warm(&["--order", text(scene.folder.path())]);

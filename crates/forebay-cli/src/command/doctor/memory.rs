@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Finding;
+use crate::machine::{self, Memory};
 use crate::size::{Size, about};
 
 /// Memory of a mount beside its budget: the program, its threads, and the allocator's reserve.
@@ -11,19 +12,15 @@ const BESIDE: u64 = 64 << 20;
 
 /// The findings for a budget.
 pub(super) fn findings(budget: Size) -> Vec<Finding> {
-    let table = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let table = machine::table();
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    vec![machine(budget, &table), group(budget, limit(Path::new("/sys/fs/cgroup"), &groups))]
+    vec![of_machine(budget, &table), group(budget, limit(Path::new("/sys/fs/cgroup"), &groups))]
 }
 
 /// The machine's memory, by the text of /proc/meminfo.
-fn machine(budget: Size, table: &str) -> Finding {
+fn of_machine(budget: Size, table: &str) -> Finding {
     let check = "memory";
-    let bytes = |name: &str| {
-        let line = table.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        Some(line.split_whitespace().next()?.parse::<u64>().ok()? << 10)
-    };
-    let (Some(total), Some(available)) = (bytes("MemTotal"), bytes("MemAvailable")) else {
+    let Some(Memory { total, available }) = machine::memory(table) else {
         return Finding::warning(check, "/proc/meminfo cannot be read", "mount /proc");
     };
     let said = format!("--memory {budget}: {} are available of {}", about(available), about(total));
@@ -82,10 +79,10 @@ mod tests {
         for (budget, state) in
             [("1GiB", State::Ok), ("3GiB", State::Warning), ("8GiB", State::Failed), ("1000TiB", State::Failed)]
         {
-            let finding = machine(budget.parse().unwrap(), table);
+            let finding = of_machine(budget.parse().unwrap(), table);
             assert_eq!(finding.state, state, "{finding:?}");
         }
-        assert_eq!(machine("1GiB".parse().unwrap(), "").state, State::Warning);
+        assert_eq!(of_machine("1GiB".parse().unwrap(), "").state, State::Warning);
     }
 
     #[test]

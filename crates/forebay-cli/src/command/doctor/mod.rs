@@ -1,5 +1,6 @@
 //! `forebay doctor`: whether a mount has what it needs, and else what to do.
 
+mod environment;
 mod machine;
 mod memory;
 mod sources;
@@ -52,6 +53,7 @@ impl Finding {
 pub(crate) fn run(options: &Doctor) -> Result<(), Failure> {
     let reading = &options.reading;
     let mut findings = vec![configuration(options)];
+    findings.extend(environment::findings(std::env::vars_os()));
     findings.extend(machine::findings(options.allow_other));
     findings.extend(memory::findings(reading.memory));
     for source in options.sources.or(&options.places) {

@@ -90,6 +90,30 @@ fn of_piece(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -
     }
 }
 
+/// The same in at most 30 characters, for a narrow terminal.
+pub(in crate::command) fn in_short(stream: &Stream) -> &'static str {
+    match (stream.why.piece, stream.elsewhere.filter(|_| stream.piece == 0)) {
+        (_, Some(Elsewhere::Steps { .. })) => "it reads in equal steps",
+        (_, Some(Elsewhere::Sequel { .. })) => "it goes the way of the last one",
+        (Reason::FirstWindow, _) => "first window of a stream",
+        (Reason::Nowhere, _) => "streams here do not go on",
+        (Reason::SlowStart, _) => "slow start: pieces double",
+        (Reason::Competitive, _) => "a switch costs as much",
+        (Reason::Largest, _) => "the largest piece there is",
+        (Reason::MeanLength, _) => "mean length of streams here",
+        (Reason::ReadSoFar, _) => "as much as was read so far",
+        (Reason::KnownEnd, _) => "its readers stop there",
+        (Reason::Odds, _) => "as far as similar streams go",
+        (Reason::Sparse, _) => "its reader skips too much",
+        (Reason::Undisturbed, _) => "no other reader disturbs it",
+        (Reason::Memory, _) => "its share of memory",
+        (Reason::Request, _) => "the size of its requests",
+        (Reason::Policy, _) => "the policy's own number",
+        (Reason::Learnt, _) => "learnt from late and unread",
+        _ => "nothing is fetched ahead",
+    }
+}
+
 /// The end of slow start.
 fn goal(stream: &Stream) -> String {
     match stream.mean_length {

@@ -89,10 +89,10 @@ fn state(history: &History, now: Instant) -> Line<'static> {
             let Stats { policy, memory_bytes, frames, frames_free, counts, active_streams, .. } = &said.stats;
             let full = percent(Some(frames.saturating_sub(*frames_free) as f64 / (*frames).max(1) as f64));
             Line::from(format!(
-                "{policy}, {} of memory, {full} of its frames in use, {} active streams, {} failed fetches",
-                about(*memory_bytes),
+                "{} failed fetches, {} active streams, {policy}, {} of memory, {full} of its frames in use",
+                count(counts.errors),
                 count(*active_streams),
-                count(counts.errors)
+                about(*memory_bytes)
             ))
         }
     }
@@ -288,7 +288,7 @@ fn stream_table(frame: &mut Frame<'_>, area: Rect, said: &Said) {
             format!("{}/s", about(of.rate)),
             about(u64::from(of.piece) * block),
             about(u64::from(of.remaining()) * block),
-            words::of_stream(explained, of),
+            if wide { words::of_stream(explained, of) } else { words::in_short(of).to_owned() },
         ];
         shown(&columns, cells)
     });

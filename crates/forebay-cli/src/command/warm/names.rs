@@ -31,7 +31,8 @@ pub(super) fn wanted(options: &Warm) -> Result<(Vec<Wanted>, Vec<Failed>), Failu
         walk(path, &mut wanted, &mut failed);
     }
     if let Some(from) = &options.from {
-        for entry in listed(&text(from)?, if options.null { 0 } else { b'\n' })? {
+        let entries = listed(&text(from)?, if options.null { 0 } else { b'\n' });
+        for entry in entries.map_err(|why| Failure::input(format!("the list {}: {why}", from.display())))? {
             match entry.range {
                 None if entry.path.is_dir() => walk(&entry.path, &mut wanted, &mut failed),
                 _ => wanted.push(entry),
@@ -52,11 +53,9 @@ fn text(from: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// The entries of a list.
-fn listed(text: &[u8], end: u8) -> Result<Vec<Wanted>, Failure> {
+fn listed(text: &[u8], end: u8) -> Result<Vec<Wanted>, String> {
     let lines = text.split(|&byte| byte == end).enumerate().filter(|(_, line)| !line.is_empty());
-    lines
-        .map(|(number, line)| entry(line).map_err(|why| Failure::input(format!("line {}: {why}", number + 1))))
-        .collect()
+    lines.map(|(number, line)| entry(line).map_err(|why| format!("line {}: {why}", number + 1))).collect()
 }
 
 fn entry(line: &[u8]) -> Result<Wanted, String> {
@@ -66,7 +65,13 @@ fn entry(line: &[u8]) -> Result<Wanted, String> {
         [path] => (path, None),
         [path, start, end] => match (number(start), number(end)) {
             (Some(start), Some(end)) if start < end => (path, Some(start..end)),
-            _ => return Err("behind the path stand the first byte and the byte behind the last".to_owned()),
+            _ => {
+                let text = String::from_utf8_lossy;
+                let (start, end) = (text(start), text(end));
+                return Err(format!(
+                    "{start:?} and {end:?} are no range; a path may be followed by its first byte and the byte behind the last, as in path, 0, 4096 with tabs between them"
+                ));
+            }
         },
         _ => return Err("a line is a path, or a path, a start and an end with tabs between them".to_owned()),
     };
@@ -112,7 +117,7 @@ mod tests {
         assert_eq!(lines, [wanted("a b", None), wanted("c", Some(5..9)), wanted("d", None)]);
         assert_eq!(listed(b"a\nb\0c\0", 0).unwrap(), [wanted("a\nb", None), wanted("c", None)]);
         for wrong in ["a\t5", "a\t9\t5", "a\t5\tx", "a\t1\t2\t3"] {
-            assert!(listed(format!("ok\n{wrong}").as_bytes(), b'\n').unwrap_err().to_string().contains("line 2"));
+            assert!(listed(format!("ok\n{wrong}").as_bytes(), b'\n').unwrap_err().starts_with("line 2: "));
         }
     }
 
