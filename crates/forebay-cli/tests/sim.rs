@@ -426,7 +426,10 @@ fn sizes_count() {
     assert!(misses < 202.0 && bytes < 201_000.0, "GDSF keeps the small one: {}", found[1]);
     let small = ["sim", trace, "--sizes", "--memory", "1500B", "--admit-below", "100B"];
     assert_eq!(figures(&records(&small)[0]), (201.0, 200_010.0));
-    refused(&["sim", trace, "--sizes", "--policy", "arc"], &["'arc' does not count bytes", "lru, fifo, clock, sieve"]);
+    refused(
+        &["sim", trace, "--sizes", "--policy", "lirs"],
+        &["'lirs' does not count bytes", "lru, fifo, clock, sieve"],
+    );
     refused(&["sim", trace, "--sizes", "--memory", "7"], &["counted in bytes"]);
     refused(&["sim", "one-whole-0:files=3", "--sizes"], &["of ranges"]);
 }

@@ -55,6 +55,9 @@ pub(crate) struct Raid {
     pub(crate) memory_mib: u64,
     /// A page, bytes.
     pub(crate) page_bytes: u32,
+    /// Bytes that are read ahead of a consumer's pace and wait in its socket; nothing if there is
+    /// none.
+    pub(crate) socket_bytes: u32,
     /// Where files lie: over all of it, as what a server has stored. With a few round sizes one
     /// after the other, all streams beat against the stripes.
     pub(crate) files: Files,
@@ -72,6 +75,7 @@ impl Default for Raid {
             depth: 128,
             memory_mib: 256,
             page_bytes: 4096,
+            socket_bytes: 0,
             files: Files::Scattered,
         }
     }
@@ -128,6 +132,7 @@ impl Raid {
             striping: Striping::Array(self.stripe_kib << 10),
             host: self.host.map(|scheduler| Host { scheduler, depth: self.depth }),
             load: load.clone(),
+            buffered: (self.socket_bytes / self.page_bytes.max(1)).max(1),
             seed,
             ..Setup::new(policy, self.memory_mib << 20, disk.clone(), 1)
         })
@@ -229,9 +234,19 @@ pub(crate) struct Streams {
     unread: u64,
     looks: u64,
     next_look: Instant,
-    /// The fetch of the last event, if something is prefetched by it: whose, and where the read
-    /// ended.
-    fetched: Option<(u32, forebay_core::FileId, u32)>,
+    /// The read of the last event, if it counts.
+    read: Option<Looked>,
+}
+
+/// A read whose stream is looked at.
+#[derive(Clone, Copy, Debug)]
+struct Looked {
+    handler: u32,
+    file: forebay_core::FileId,
+    /// The block behind it.
+    end: u32,
+    /// Whether something was prefetched by it.
+    cycle: bool,
 }
 
 /// Between two looks at what is unread: five milliseconds.
@@ -253,6 +268,8 @@ pub(crate) struct Handler {
     pub(crate) cycles: u64,
     /// Of those that have one: the trigger distances, added, and how many.
     pub(crate) distances: (u64, u64),
+    /// At each read: its stream's blocks that are fetched and unread, added, and how many reads.
+    inventory: (u64, u64),
 }
 
 impl Handler {
@@ -264,6 +281,12 @@ impl Handler {
     /// The trigger distance, averaged over cycles.
     pub(crate) fn distance(&self) -> f64 {
         self.distances.0 as f64 / self.distances.1 as f64
+    }
+
+    /// Blocks fetched and unread, in the mean over reads: the inventory level of SCM §4.1.4, which
+    /// falls from T + P to T while a stream reads.
+    fn inventory(&self) -> f64 {
+        self.inventory.0 as f64 / self.inventory.1 as f64
     }
 
     /// From the first request to the last answer, seconds.
@@ -284,10 +307,11 @@ impl Record for Streams {
             state.began.get_or_insert(event.at);
             let ahead =
                 |action: &Action| matches!(action, Action::Fetch { extent, demand, .. } if extent.len > demand.len);
-            if actions.iter().any(ahead) && counts {
-                state.cycles += 1;
+            if counts {
+                let cycle = actions.iter().any(ahead);
+                state.cycles += u64::from(cycle);
                 let end = (offset + u64::from(len)).div_ceil(self.block_bytes.max(1)) as u32;
-                self.fetched = Some((handler.0, file, end));
+                self.read = Some(Looked { handler: handler.0, file, end, cycle });
             }
         }
         for action in actions {
@@ -306,10 +330,14 @@ impl Record for Streams {
     }
 
     fn look(&mut self, _level: usize, at: Instant, core: &dyn Core) {
-        if let Some((handler, file, end)) = self.fetched.take() {
+        if let Some(Looked { handler, file, end, cycle }) = self.read.take() {
             let stream = core.streams().locate(HandlerId(handler), file, end, at).and_then(|id| core.streams().get(id));
-            let distance = stream.map_or(0, |stream| stream.distance);
             let state = self.handlers.entry(handler).or_default();
+            if let Some(stream) = stream {
+                state.inventory.0 += u64::from(stream.remaining());
+                state.inventory.1 += 1;
+            }
+            let distance = stream.filter(|_| cycle).map_or(0, |stream| stream.distance);
             state.distances.0 += u64::from(distance);
             state.distances.1 += u64::from(distance > 0);
         }
@@ -338,6 +366,13 @@ impl Streams {
     /// Blocks fetched and unread, in the mean over time, of all streams.
     pub(crate) fn unread(&self) -> f64 {
         self.unread as f64 / self.looks.max(1) as f64
+    }
+
+    /// The inventory level of a stream, in the mean over all that read.
+    pub(crate) fn inventory(&self) -> f64 {
+        let levels: Vec<f64> =
+            self.handlers.values().map(Handler::inventory).filter(|level| level.is_finite()).collect();
+        levels.iter().sum::<f64>() / levels.len() as f64
     }
 
     /// One of them.

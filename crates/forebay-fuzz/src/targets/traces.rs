@@ -29,7 +29,8 @@ macro_rules! formats {
 pub(super) const TARGETS: &[Target] = formats! {
     "lirs" Lirs, "plain" Plain, "lis" Lis, "vscsi" Vscsi, "u32-le" U32Le, "u32-be" U32Be, "u64-le" U64Le,
     "u64-be" U64Be, "oracle-general" OracleGeneral, "csv" Csv, "spc" Spc, "msr" Msr, "blkparse" Blkparse,
-    "fio" Fio, "parquet" Parquet,
+    "fio" Fio, "strace" Strace, "biosnoop" Biosnoop, "ftrace" Ftrace, "access-log" AccessLog, "s3-log" S3Log,
+    "parquet" Parquet,
 };
 
 /// A trace is read to its end or its first error, and no request may come of it that makes no
@@ -61,7 +62,7 @@ fn read(options: &Options, bytes: &[u8]) -> Outcome {
     }
 }
 
-/// Presets and logs have no targets of their own, since most share one reader.
+/// Presets have no targets of their own, since one reader takes the columns of all.
 fn named(bytes: &[u8]) -> Outcome {
     let end = bytes.iter().position(|&byte| byte == b'\n').unwrap_or(bytes.len());
     let format = match String::from_utf8_lossy(&bytes[..end]).parse::<Format>() {

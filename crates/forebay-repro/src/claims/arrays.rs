@@ -138,6 +138,7 @@ impl Columns for Arrays {
             ("shortage", None) => Box::new(|run| run.streams.shortage()),
             ("unread", None) => Box::new(|run| run.streams.unread()),
             ("unread_each", None) => Box::new(|run| run.streams.unread() / run.streams.handlers.len().max(1) as f64),
+            ("inventory", None) => Box::new(|run| run.streams.inventory()),
             // Of a stream, by its number.
             ("response", Some(number)) => Box::new(move |run| run.streams.handler(number as u32).response_ms()),
             ("distance", Some(number)) => Box::new(move |run| run.streams.handler(number as u32).distance()),

@@ -25,6 +25,19 @@ pub(super) struct Reader {
     pub(super) files: Vec<u32>,
     /// Devices that are still at work on its write.
     pub(super) writing: u32,
+    /// When the consumer has taken each of the task's last answers, as many as its buffer holds.
+    taken: VecDeque<Instant>,
+}
+
+impl Reader {
+    /// When a buffer of so many answers has room again, if an answer came now that the consumer
+    /// needs so many nanoseconds for.
+    fn room(&mut self, now: Instant, think: u64, buffered: usize) -> Instant {
+        let begins = self.taken.back().map_or(now, |&last| last.max(now));
+        self.taken.push_back(begins.plus(think));
+        let oldest = if self.taken.len() == buffered { self.taken.pop_front() } else { None };
+        oldest.unwrap_or(now).max(now)
+    }
 }
 
 /// A reader's next step after an answer.
@@ -49,6 +62,8 @@ pub(super) struct Readers {
     think: Option<u64>,
     /// Whether the trace gives think times.
     traced: bool,
+    /// How many answers are buffered for a consumer.
+    buffered: usize,
     /// For an open loop: requests in the order of their times, and which is next.
     arrivals: Vec<u32>,
     next_arrival: usize,
@@ -56,7 +71,7 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn new(load: &Load, workload: &Workload) -> Readers {
+    pub(super) fn new(load: &Load, buffered: u32, workload: &Workload) -> Readers {
         let tasks = workload.tasks() as u32;
         let mut readers = Readers {
             all: Vec::new(),
@@ -66,6 +81,7 @@ impl Readers {
             tasks,
             think: None,
             traced: workload.is_timed(),
+            buffered: buffered.max(1) as usize,
             arrivals: Vec::new(),
             next_arrival: 0,
             speed: 1.0,
@@ -126,15 +142,16 @@ impl Readers {
         self.busy == 0 && self.next_arrival >= self.arrivals.len()
     }
 
-    /// A reader's next step after an answer.
-    pub(super) fn go_on(&mut self, reader: u32, workload: &Workload) -> Next {
+    /// A reader's next step after an answer that it has now.
+    pub(super) fn go_on(&mut self, reader: u32, now: Instant, workload: &Workload) -> Next {
         let state = &mut self.all[reader as usize];
         if state.next < state.end {
             let before = workload.entry(state.entry).at;
             state.entry = workload.in_task(state.next);
             state.next += 1;
             let traced = if self.traced { workload.entry(state.entry).at.saturating_sub(before) } else { 0 };
-            return Next::Ask(self.think.unwrap_or(traced));
+            let think = self.think.unwrap_or(traced);
+            return Next::Ask(state.room(now, think, self.buffered).since(now));
         }
         if self.take_task(reader, workload) {
             return Next::Task(self.think.unwrap_or(0));
@@ -152,6 +169,7 @@ impl Readers {
         let places = workload.task(self.next_task);
         let state = &mut self.all[reader as usize];
         (state.task, state.task_begun) = (self.next_task, None);
+        state.taken.clear();
         state.entry = workload.in_task(places.start);
         (state.next, state.end) = (places.start + 1, places.end);
         self.next_task += 1;

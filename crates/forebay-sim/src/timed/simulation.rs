@@ -96,7 +96,7 @@ impl<'a> Simulation<'a> {
             return Err(Error::NoTimes);
         }
         let storage = Storage::new(setup)?;
-        let readers = Readers::new(&setup.load, workload);
+        let readers = Readers::new(&setup.load, setup.buffered, workload);
         let (levels, links) = levels(setup, storage.costs())?;
         let files = files(setup, workload, &storage)?;
         let (processors, tally) = (Processors::new(&setup.load), Tally::default());
@@ -413,7 +413,7 @@ impl<'a> Simulation<'a> {
     fn go_on(&mut self, reader: u32) {
         let now = self.agenda.now();
         let (begun, handler) = (self.readers.get(reader).task_begun, self.name(reader));
-        let next = self.readers.go_on(reader, self.workload);
+        let next = self.readers.go_on(reader, now, self.workload);
         if !matches!(next, Next::Ask(_)) {
             self.tally.end_task(now.since(begun.unwrap_or(now)));
             if self.workload.names_handlers() {

@@ -169,3 +169,18 @@ fn a_stream_is_forgotten_if_too_many_are_known() {
     };
     assert!(fetched(Some(2)) < fetched(None), "{} and {}", fetched(Some(2)), fetched(None));
 }
+
+/// Answers take 5 ms, and the network 10 ms for each. A reader that waits for the network needs
+/// both each time. One with room for four answers begins with four, and then asks whenever the
+/// network has taken one: the last of 100 when it has taken the 96th, at 15 ms + 95 × 10 ms.
+#[test]
+fn a_reader_whose_answers_are_buffered_waits_for_its_consumer_alone() {
+    let requests = (1..=2).flat_map(|task| sequential(task.into(), task, 100, 10_000_000));
+    let workload = workload(requests.collect());
+    let seconds = |buffered| {
+        let setup = Setup { buffered, ..setup("none+lru", flat(4.0, 2), 2) };
+        crate::load::outcome(&setup, &workload).seconds
+    };
+    assert!((seconds(1) - 1.490).abs() < 0.001, "{}", seconds(1));
+    assert!((seconds(4) - 0.970).abs() < 0.001, "{}", seconds(4));
+}

@@ -96,7 +96,9 @@ and a write in many block traces.
 `forebay sim --sizes` counts caches in bytes. An object takes as much room as it has bytes, and
 misses are counted of requests and of bytes. An object has the size of the request that brought it,
 until it is given up. `--admit-below 64KiB` takes in smaller objects only. LRU, FIFO, Clock, SIEVE
-and GDSF have the miss ratios of libCacheSim, digit by digit.
+and GDSF have the miss ratios of libCacheSim, digit by digit. S3-FIFO, ARC and 2Q keep to their
+papers where libCacheSim adds rules for sizes
+([which ones](notes/2026-11-28-sized-ghosts.md)).
 
 ## Formats
 ";

@@ -4,8 +4,12 @@
 //! policy has given up others for its room. As in libCacheSim, an object has the size of the
 //! request that brought it until it is given up, and every request counts with its own size.
 
+mod arc;
+mod lists;
 mod queue;
 mod ranked;
+mod s3_fifo;
+mod two_q;
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,8 +19,11 @@ use serde::Serialize;
 
 use super::{Capacity, Error, Open};
 use crate::Watch;
+use arc::Arc;
 use queue::{Order, Queue};
 use ranked::{Rank, Ranked};
+use s3_fifo::S3Fifo;
+use two_q::TwoQ;
 
 /// A policy whose caches can be counted in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +36,13 @@ pub enum SizedPolicy {
     Clock,
     /// As Clock, but those that stay keep their places (Zhang et al., NSDI 2024).
     Sieve,
+    /// A small queue, a main one, and ghosts (Yang et al., SOSP 2023).
+    S3Fifo,
+    /// Recency and frequency, balanced by ghosts (Megiddo and Modha, FAST 2003).
+    Arc,
+    /// A queue for objects that came, a list for those that came back (Johnson and Shasha, VLDB
+    /// 1994).
+    TwoQ,
     /// The one with the least cost for its bytes goes, all costs being one (Young, Algorithmica
     /// 2002; Cao and Irani, USITS 1997).
     Landlord,
@@ -36,11 +50,14 @@ pub enum SizedPolicy {
     Gdsf,
 }
 
-const NAMES: [(SizedPolicy, &str); 6] = [
+const NAMES: [(SizedPolicy, &str); 9] = [
     (SizedPolicy::Lru, "lru"),
     (SizedPolicy::Fifo, "fifo"),
     (SizedPolicy::Clock, "clock"),
     (SizedPolicy::Sieve, "sieve"),
+    (SizedPolicy::S3Fifo, "s3-fifo"),
+    (SizedPolicy::Arc, "arc"),
+    (SizedPolicy::TwoQ, "2q"),
     (SizedPolicy::Landlord, "landlord"),
     (SizedPolicy::Gdsf, "gdsf"),
 ];
@@ -131,7 +148,7 @@ struct Counted {
 
 /// Replays a trace of whole objects through a cache for each of `runs`; outcomes come in their
 /// order, none of them if `watch` ends it early. The trace is read once, and once before if a
-/// capacity is a share. Memory: about 20 bytes a distinct object for each cache, 60 for the ranked.
+/// capacity is a share. Memory: 16 bytes a distinct object for each cache, 60 for the ranked.
 pub fn replay_sized(
     open: &Open<'_>,
     options: &SizedOptions,
@@ -178,6 +195,9 @@ impl SizedRun {
             SizedPolicy::Fifo => Box::new(Queue::new(Order::Fifo, capacity)),
             SizedPolicy::Clock => Box::new(Queue::new(Order::Clock, capacity)),
             SizedPolicy::Sieve => Box::new(Queue::new(Order::Sieve, capacity)),
+            SizedPolicy::S3Fifo => Box::new(S3Fifo::new(capacity)),
+            SizedPolicy::Arc => Box::new(Arc::new(capacity)),
+            SizedPolicy::TwoQ => Box::new(TwoQ::new(capacity)),
             SizedPolicy::Landlord => Box::new(Ranked::new(Rank::Landlord, capacity)),
             SizedPolicy::Gdsf => Box::new(Ranked::new(Rank::Gdsf, capacity)),
         };

@@ -1,147 +1,85 @@
-//! Policies that keep objects in one queue, the youngest at its head.
+//! Policies that keep objects in one queue.
 //!
 //! ```text
-//!   head → new … … … old ← tail
-//!                ↑ hand: where Sieve goes on looking, towards the head
+//!   newest → … … … ← oldest
+//!                ↑ hand: where Sieve goes on looking, towards the newest
 //! ```
 
 use super::Objects;
-
-/// No object.
-const NONE: u32 = u32::MAX;
+use super::lists::Lists;
 
 /// The rule of a queue: the effect of a use, and the object that goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Order {
-    /// A use moves to the head; the tail goes.
+    /// A use makes it the newest; the oldest goes.
     Lru,
-    /// The tail goes.
+    /// The oldest goes.
     Fifo,
-    /// A use marks; a marked tail moves to the head without its mark.
+    /// A use marks; a marked oldest becomes the newest without its mark.
     Clock,
     /// A use marks; the hand passes marked ones by, and takes their marks.
     Sieve,
 }
 
-/// An object that may be there.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    /// Its bytes, if it is there.
-    bytes: Option<u32>,
-    marked: bool,
-    /// Towards the head.
-    younger: u32,
-    /// Towards the tail.
-    older: u32,
-}
-
-const ABSENT: Link = Link { bytes: None, marked: false, younger: NONE, older: NONE };
+/// The only list.
+const ALL: usize = 0;
 
 pub(super) struct Queue {
     order: Order,
     capacity: u64,
-    held: u64,
-    /// By key.
-    links: Vec<Link>,
-    head: u32,
-    tail: u32,
-    hand: u32,
+    lists: Lists<1>,
+    hand: Option<u32>,
 }
 
 impl Queue {
     pub(super) fn new(order: Order, capacity: u64) -> Queue {
-        Queue { order, capacity, held: 0, links: Vec::new(), head: NONE, tail: NONE, hand: NONE }
-    }
-
-    fn link(&mut self, key: u32) -> &mut Link {
-        &mut self.links[key as usize]
-    }
-
-    fn put_at_head(&mut self, key: u32) {
-        let head = std::mem::replace(&mut self.head, key);
-        let link = self.link(key);
-        (link.younger, link.older) = (NONE, head);
-        if head == NONE {
-            self.tail = key;
-        } else {
-            self.link(head).younger = key;
-        }
-    }
-
-    fn take_out(&mut self, key: u32) {
-        let Link { younger, older, .. } = *self.link(key);
-        if younger == NONE {
-            self.head = older;
-        } else {
-            self.link(younger).older = older;
-        }
-        if older == NONE {
-            self.tail = younger;
-        } else {
-            self.link(older).younger = younger;
-        }
+        Queue { order, capacity, lists: Lists::new(), hand: None }
     }
 
     /// The object that goes next.
-    fn victim(&mut self) -> u32 {
+    fn victim(&mut self) -> Option<u32> {
+        let lists = &mut self.lists;
         match self.order {
-            Order::Lru | Order::Fifo => self.tail,
+            Order::Lru | Order::Fifo => {}
             Order::Clock => {
-                while std::mem::take(&mut self.link(self.tail).marked) {
-                    let tail = self.tail;
-                    self.take_out(tail);
-                    self.put_at_head(tail);
+                while let Some(oldest) = lists.oldest(ALL)
+                    && std::mem::take(lists.uses(oldest)) > 0
+                {
+                    lists.move_to(ALL, oldest);
                 }
-                self.tail
             }
             Order::Sieve => {
-                let mut at = if self.hand == NONE { self.tail } else { self.hand };
-                while std::mem::take(&mut self.link(at).marked) {
-                    let younger = self.link(at).younger;
-                    at = if younger == NONE { self.tail } else { younger };
+                let mut at = self.hand.or(lists.oldest(ALL))?;
+                while std::mem::take(lists.uses(at)) > 0 {
+                    at = lists.younger(at).or(lists.oldest(ALL))?;
                 }
-                self.hand = self.link(at).younger;
-                at
+                self.hand = lists.younger(at);
+                return Some(at);
             }
         }
-    }
-
-    fn give_up(&mut self) {
-        let victim = self.victim();
-        self.take_out(victim);
-        let link = self.link(victim);
-        let bytes = link.bytes.take().unwrap_or(0);
-        link.marked = false;
-        self.held -= u64::from(bytes);
+        lists.oldest(ALL)
     }
 }
 
 impl Objects for Queue {
     fn refer(&mut self, key: u32, bytes: u64, enters: bool) -> bool {
-        if self.links.len() <= key as usize {
-            self.links.resize(key as usize + 1, ABSENT);
-        }
-        if self.link(key).bytes.is_some() {
+        if self.lists.list(key).is_some() {
             match self.order {
-                Order::Lru => {
-                    self.take_out(key);
-                    self.put_at_head(key);
-                }
+                Order::Lru => self.lists.move_to(ALL, key),
                 Order::Fifo => {}
-                Order::Clock | Order::Sieve => self.link(key).marked = true,
+                Order::Clock | Order::Sieve => *self.lists.uses(key) = 1,
             }
             return true;
         }
         if !enters {
             return false;
         }
-        while self.held + bytes > self.capacity {
-            self.give_up();
+        while self.lists.bytes(ALL) + bytes > self.capacity
+            && let Some(victim) = self.victim()
+        {
+            self.lists.take(victim);
         }
-        self.held += bytes;
-        // A request has 32 bits of bytes.
-        self.link(key).bytes = Some(bytes as u32);
-        self.put_at_head(key);
+        self.lists.put(ALL, key, bytes);
         false
     }
 }
