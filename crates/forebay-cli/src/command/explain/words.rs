@@ -94,7 +94,7 @@ fn of_piece(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -
 pub(in crate::command) fn in_short(stream: &Stream) -> &'static str {
     match (stream.why.piece, stream.elsewhere.filter(|_| stream.piece == 0)) {
         (_, Some(Elsewhere::Steps { .. })) => "it reads in equal steps",
-        (_, Some(Elsewhere::Sequel { .. })) => "it goes the way of the last one",
+        (_, Some(Elsewhere::Sequel { .. })) => "it goes the last one's way",
         (Reason::FirstWindow, _) => "first window of a stream",
         (Reason::Nowhere, _) => "streams here do not go on",
         (Reason::SlowStart, _) => "slow start: pieces double",
