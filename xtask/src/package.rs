@@ -21,6 +21,9 @@ use crate::{root, target};
 /// for our reasons only.
 const MAKERS: [&str; 2] = ["cargo-deb@3.8.0", "cargo-generate-rpm@0.21.1"];
 
+/// The preload library's file.
+const LIBRARY: &str = "libforebay_preload.so";
+
 /// Builds the packages; with `check`, also tries them. `dev` takes the command of the dev profile,
 /// to try the packages without the long build. Returns whether all is well.
 pub(crate) fn build(dev: bool, check: bool) -> Result<bool> {
@@ -64,19 +67,29 @@ fn maker(name: &str) -> Command {
     command
 }
 
-/// The command for those who mount, stripped.
+/// The command for those who mount, and beside it the library that `forebay run` and `forebay
+/// record` preload. Returns the command's path.
 fn command(dev: bool, stage: &Path) -> Result<PathBuf> {
     let (profile, folder) = if dev { ("dev", "debug") } else { ("dist", "dist") };
+    let built = target().join(folder);
     let lean = ["build", "--profile", profile, "-p", "forebay-cli"];
     // The one of the dev profile is there already, with all features.
     let features: &[&str] = if dev { &[] } else { &["--no-default-features"] };
     ensure!(succeeds(cargo(&lean).args(features)), "the command cannot be built");
+    let library = ["build", "--profile", profile, "-p", "forebay-preload"];
+    ensure!(succeeds(&mut cargo(&library)), "the preload library cannot be built");
+    stripped(&built.join(LIBRARY), &stage.join("lib").join(LIBRARY))?;
     let program = stage.join("bin/forebay");
-    fs::create_dir_all(stage.join("bin"))?;
-    let mut strip = Command::new("strip");
-    strip.arg("-o").arg(&program).arg(target().join(folder).join("forebay"));
-    ensure!(succeeds(&mut strip), "strip failed; it is in Debian's package binutils");
+    stripped(&built.join("forebay"), &program)?;
     Ok(program)
+}
+
+fn stripped(built: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to.parent().context("no folder")?)?;
+    let mut strip = Command::new("strip");
+    strip.args(["--strip-unneeded", "-o"]).arg(to).arg(built);
+    ensure!(succeeds(&mut strip), "strip failed; it is in Debian's package binutils");
+    Ok(())
 }
 
 /// Everything beside the command.

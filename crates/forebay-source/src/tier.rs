@@ -41,6 +41,9 @@ pub struct TierFigures {
     pub recovered_segments: u32,
     /// Segments from before.
     pub segments_before: u32,
+    /// Files that are not there because the file system has too little room beside what shall stay
+    /// free.
+    pub withheld_files: u64,
     /// Why nothing more is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_writes: Option<String>,
@@ -51,12 +54,14 @@ pub struct TierFigures {
 
 impl TierFigures {
     /// The state of the tier in a word or two: *off*, *reads only* after a write that failed,
-    /// *opening* while segments from before are looked at, else *on*.
+    /// *opening* while segments from before are looked at, *no room* while its file system has none
+    /// for any file, else *on*.
     pub fn state(&self) -> &'static str {
         match (&self.no_reads, &self.no_writes) {
             (Some(_), _) => "off",
             (None, Some(_)) => "reads only",
             (None, None) if self.recovered_segments < self.segments_before => "opening",
+            (None, None) if self.files == 0 && self.withheld_files > 0 => "no room",
             (None, None) => "on",
         }
     }

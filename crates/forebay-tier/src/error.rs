@@ -21,7 +21,7 @@ pub enum Error {
         pid: Option<u32>,
     },
     /// It may not take enough bytes for one file.
-    #[error("{}: a disk tier of {size} bytes is too small; the least is {least} bytes", .dir.display(), least = Options::LEAST)]
+    #[error("{}: a disk tier of {} is too small; give at least {} MiB", .dir.display(), amount(*.size), Options::LEAST.div_ceil(1 << 20))]
     TooSmall {
         /// The folder.
         dir: PathBuf,
@@ -55,4 +55,9 @@ impl Error {
         let path = path.to_path_buf();
         move |reason| Error::Refused { path, doing, reason }
     }
+}
+
+/// An amount for a message: a few bytes mostly are a number whose unit was forgotten.
+fn amount(bytes: u64) -> String {
+    if bytes < 1 << 20 { format!("{bytes} bytes") } else { format!("{} MiB", bytes >> 20) }
 }

@@ -32,6 +32,16 @@ pub(crate) fn file(store: &Store, number: u32) -> io::Result<Option<Arc<OwnedFd>
         Err(error) if is_of_room(&error) => {
             state.withdraw(number);
             state.withheld.push(number);
+            if !std::mem::replace(&mut state.told_of_room, true) {
+                let files = state.files.iter().flatten().count();
+                log::warn!(
+                    "{}: its file system has too little room beside what --disk-free leaves: the disk tier has {files} \
+                     of {} files of {} MiB, and makes more once there is room",
+                    store.options.dir.display(),
+                    state.files.len(),
+                    FILE >> 20
+                );
+            }
             Ok(None)
         }
         Err(error) => Err(error),

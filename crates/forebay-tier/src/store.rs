@@ -57,6 +57,8 @@ pub(crate) struct State {
     numbers: Vec<u64>,
     /// Files that the file system has no room for.
     pub(crate) withheld: Vec<u32>,
+    /// Whether the log has said that the file system has too little room.
+    pub(crate) told_of_room: bool,
 }
 
 /// Why a tier does nothing more. The first reason stays.
@@ -114,7 +116,8 @@ impl State {
     pub(crate) fn new(tier: Tier) -> State {
         let segments = tier.setup().segments as usize;
         let files = vec![None; segments / SEGMENTS_A_FILE as usize];
-        State { tier, files, turns: vec![0; segments], numbers: vec![0; segments], withheld: Vec::new() }
+        let (turns, numbers) = (vec![0; segments], vec![0; segments]);
+        State { tier, files, turns, numbers, withheld: Vec::new(), told_of_room: false }
     }
 
     /// A segment is written anew, or given up. What is in it goes, or stays until it is written
@@ -284,14 +287,16 @@ impl Store {
     }
 
     pub(crate) fn figures(&self) -> Figures {
-        let (pieces, files) = {
+        let (pieces, files, withheld_files) = {
             let state = self.state.lock();
-            (state.tier.pieces().into(), state.files.iter().flatten().count() as u64)
+            let files = state.files.iter().flatten().count() as u64;
+            (state.tier.pieces().into(), files, state.withheld.len() as u64)
         };
         let (recovered_segments, segments_before) = self.waiting.recovered();
         Figures {
             pieces,
             files,
+            withheld_files,
             size_bytes: self.options.size,
             disk_bytes: files * FILE,
             recovered_segments,

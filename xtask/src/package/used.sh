@@ -10,6 +10,8 @@ chroot "$copy/root" /bin/sh -eu -c '
     umount /tmp/point
     mount -t fuse.forebay /tmp/source /tmp/point
     umount /tmp/point
+    # The preload library is where the command looks for it.
+    (cd /tmp && forebay record --output recorded.csv -- cat source/file && [ -s recorded.csv ])
     for page in forebay forebay-mount mount.forebay mount.fuse.forebay; do man -w $page; done
     systemd-analyze verify forebay@x.service forebay-serve@x.service
     bash -c ". /usr/share/bash-completion/completions/forebay; complete -p forebay"

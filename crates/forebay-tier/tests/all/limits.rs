@@ -101,6 +101,8 @@ fn a_disk_that_gets_full() {
     fs::write(&other, vec![1; 80 * MIB as usize]).unwrap();
     tiers.settle();
     assert_eq!((tiers.figures()[0].files, tiers.figures()[0].pieces), (0, 0));
+    let figures = &tiers.figures()[0];
+    assert!(figures.state() == "no room" && figures.withheld_files > 0, "{figures:?}");
     check_all(&source, "b", 1);
     fs::remove_file(&other).unwrap();
     for _ in 0..3 {
@@ -110,6 +112,7 @@ fn a_disk_that_gets_full() {
     let figures = &tiers.figures()[0];
     assert_eq!((figures.no_writes.as_deref(), figures.write_errors), (None, 0), "{figures:?}");
     assert!(figures.files > 0 && figures.pieces >= 144, "{figures:?}");
+    assert_eq!(figures.state(), "on");
 }
 
 /// A file system of blocks, which has less room for the files than for their bytes.

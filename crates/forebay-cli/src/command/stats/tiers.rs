@@ -45,6 +45,9 @@ pub(super) fn table(tiers: &[TierFigures]) -> String {
         match (&tier.no_reads, &tier.no_writes) {
             (Some(reason), _) => notes += &format!("{folder}: off: {reason}\n"),
             (None, Some(reason)) => notes += &format!("{folder}: writes no more: {reason}\n"),
+            (None, None) if tier.withheld_files > 0 => {
+                notes += &format!("{folder}: its file system has too little room beside what --disk-free leaves\n");
+            }
             (None, None) => {}
         }
     }
