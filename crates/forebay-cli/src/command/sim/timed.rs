@@ -153,6 +153,7 @@ fn setups(sim: &Sim, policies: &[Policy], devices: &[DeviceSetup]) -> Result<Vec
                             unit_bytes,
                             streams: sim.time.streams,
                             call_off: !sim.time.no_call_off,
+                            buffered: 1,
                             devices: devices.iter().map(of).collect(),
                             tier: tier.clone(),
                             striping: striping(sim),
