@@ -234,7 +234,10 @@ mod tests {
 
     #[test]
     fn an_address_that_lacks_a_slash() {
-        let error = |arg: &str| open_source(arg.as_ref(), &StoreOptions::default()).unwrap_err().to_string();
+        let error = |arg: &str| {
+            let opened = open_source(arg.as_ref(), &StoreOptions::default());
+            opened.err().expect("no such source").to_string()
+        };
         for arg in ["s3:/bucket", "https:/host/pub", "s3:bucket", "file:/srv"] {
             assert!(error(arg).contains("two slashes behind its scheme"), "{}", error(arg));
         }

@@ -49,9 +49,9 @@ pub struct Setup {
     pub placement: Placement,
     /// How requests come.
     pub load: Load,
-    /// How many answers of a closed loop its buffer holds; at least one. With more than one, a think
-    /// time is the time that a consumer takes for an answer, such as the network behind a socket.
-    /// The reader goes on while the buffer has room, and makes up for answers that came late.
+    /// How many answers of a closed loop its buffer holds; at least one. With more than one, a
+    /// think time is the time that a consumer takes for an answer, such as the network behind a
+    /// socket. The reader goes on while the buffer has room, and makes up for answers that came late.
     pub buffered: u32,
     /// How writes are treated.
     pub writes: Writes,

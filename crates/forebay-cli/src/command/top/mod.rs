@@ -93,8 +93,8 @@ enum Heard {
     Gone,
 }
 
-/// Waits for a key, or until a signal or [`KEYS`] is over. Crossterm is asked only after that, since
-/// it would read a closed terminal for ever.
+/// Waits for a key, at most [`KEYS`]. A signal ends the wait. Crossterm is asked only after that,
+/// since it would read a closed terminal for ever.
 fn heard() -> std::io::Result<Heard> {
     let stdout = std::io::stdout();
     let mut terminal = [PollFd::new(&stdout, PollFlags::IN)];
