@@ -86,8 +86,8 @@ pub(crate) struct Sim {
     /// Count bytes: each object of the trace takes the room that it has
     ///
     /// Policies are lru, fifo, clock, sieve, s3-fifo, arc, 2q, landlord and gdsf; sizes are bytes,
-    /// or a share of the bytes of all objects. Misses are counted of requests and of bytes. Example:
-    /// `--sizes --memory 1GiB`
+    /// or a share of the bytes of all objects. Misses are counted of requests and of bytes.
+    /// Example: `--sizes --memory 1GiB`
     #[arg(long, conflicts_with_all = ["curve", "device", "no_opt", "block_bytes"])]
     pub(crate) sizes: bool,
 

@@ -51,7 +51,8 @@ pub struct Setup {
     pub load: Load,
     /// How many answers of a closed loop its buffer holds; at least one. With more than one, a
     /// think time is the time that a consumer takes for an answer, such as the network behind a
-    /// socket. The reader goes on while the buffer has room, and makes up for answers that came late.
+    /// socket. The reader goes on while the buffer has room, and makes up for answers that came
+    /// late.
     pub buffered: u32,
     /// How writes are treated.
     pub writes: Writes,
