@@ -1,7 +1,8 @@
 //! The cost of partitions of program contexts (AMP §3.2, §4.4), in instructions counted by
 //! callgrind as differences of two lengths: a hit of an engine under `amp` and under `auto` against
-//! one under `arc`, detection included; and a hit and a miss of the cache manager with ten loops,
-//! by the number of frames: it is O(1).
+//! one under `arc`, detection included; a read that mostly misses under `auto` against one under
+//! `competitive+arc`; and a hit and a miss of the cache manager with ten loops, by the number of
+//! frames: it is O(1).
 
 use std::hint::black_box;
 
@@ -58,6 +59,18 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
             });
         }
     }
+    for (what, name) in [("miss", "at random"), ("scan", "in order")] {
+        let [ours, plain] = ["auto", "competitive+arc"].map(|policy| counted(&format!("{what}:{policy}")));
+        let (ours, plain) = (ours? - nothing, plain? - nothing);
+        rows.push(Row {
+            what: format!("instructions of a read {name} of far more than memory, under auto"),
+            against: "the same under competitive+arc".into(),
+            ratio: ours / plain,
+            wanted: Some(1.5),
+            detail: format!("{ours:.0} and {plain:.0}"),
+            ..row()
+        });
+    }
     let (few, many) = if smoke { (1_000, 4_000) } else { (10_000, 1_000_000) };
     for what in ["hits", "misses"] {
         let [small, large] = [few, many].map(|frames| counted(&format!("{what}/{frames}")));
@@ -89,6 +102,9 @@ fn row() -> Row {
 /// One loop, to be counted from outside: its kind, and the policy or the number of frames.
 pub(crate) fn count(what: &str, rounds: u64) -> anyhow::Result<()> {
     if let Some((what, policy)) = what.split_once(':') {
+        if let "miss" | "scan" = what {
+            return reads(policy, what == "scan", rounds);
+        }
         let (what, devices) = what.split_once('-').unwrap_or((what, "1"));
         return hits(Hits { policy, devices: devices.parse()?, loops: what == "loop" }, rounds);
     }
@@ -174,15 +190,18 @@ impl Filled {
 
     /// Reads all its blocks once.
     fn fill(&mut self) {
-        for nth in 0..self.held() {
-            let key = self.place(nth);
-            let (read, file, len) = (ReadId(0), key.file(), BLOCK as u32);
-            let (handler, offset) = (HandlerId(file.0), u64::from(key.block()) * BLOCK);
-            for io in self.tell(EventKind::Read { read, handler, context: FROM, file, offset, len }) {
-                self.tell(EventKind::Arrived { io });
-            }
-            self.tell(EventKind::Done { read });
+        (0..self.held()).for_each(|nth| self.read(nth));
+    }
+
+    /// Reads a block. All that is fetched arrives at once.
+    fn read(&mut self, block: u64) {
+        let key = self.place(block);
+        let (read, file, len) = (ReadId(0), key.file(), BLOCK as u32);
+        let (handler, offset) = (HandlerId(file.0), u64::from(key.block()) * BLOCK);
+        for io in self.tell(EventKind::Read { read, handler, context: FROM, file, offset, len }) {
+            self.tell(EventKind::Arrived { io });
         }
+        self.tell(EventKind::Done { read });
     }
 
     /// Whether a block is there, without an event.
@@ -224,6 +243,20 @@ pub(crate) fn hits(Hits { policy, devices, loops }: Hits<'_>, rounds: u64) -> an
     let in_loops = engine.in_loops();
     if loops && policy.context.is_some() && in_loops < FRAMES / 2 {
         bail!("the loop is not in its partition, which has {in_loops} frames");
+    }
+    Ok(())
+}
+
+/// Reads of single blocks of 64 times the memory, in order or at random: with what is fetched for
+/// them, arrives and is given up.
+fn reads(policy: &str, in_order: bool, rounds: u64) -> anyhow::Result<()> {
+    let mut engine = Filled::new(policy.parse()?, 1);
+    engine.each = FRAMES * 64;
+    engine.open();
+    let all = engine.held();
+    // The memory is full, and the policy knows its readers, before it counts.
+    for nth in 0..u64::from(FRAMES) * 2 + rounds {
+        engine.read(if in_order { nth % all } else { scattered(nth) % all });
     }
     Ok(())
 }
