@@ -80,10 +80,13 @@ impl Outlook<'_> {
         let Some(length) = self.mean_length else { return cp::competitive_depth(self.sight) };
         let depth = self.sight.competitive_depth;
         let best = |paid: u64| (paid * u64::from(length) * 2 / 3).isqrt().min(u32::MAX.into()) as u32;
+        let always = best(depth.into());
         // A stream that has the device to itself pays for fewer switches, and S_p is enough for it.
-        let paid = best(u64::from(depth) * u64::from(self.sight.interrupted) / u64::from(ALWAYS));
-        let enough = best(depth.into()).min(depth).max(paid);
-        Size::new(best(depth.into()), Reason::MeanLength)
+        let enough = match self.sight.interrupted {
+            ALWAYS => always,
+            part => always.min(depth).max(best(u64::from(depth) * u64::from(part) / u64::from(ALWAYS))),
+        };
+        Size::new(always, Reason::MeanLength)
             .at_most(enough, Reason::Undisturbed)
             .at_most(self.sight.most, Reason::Largest)
     }

@@ -69,13 +69,13 @@ impl Streams {
     pub fn gives_up(&mut self, now: Instant) -> Option<Stream> {
         loop {
             let slot = self.order.back(IDLE)?;
-            let stream = self.table[self.order.frame(slot).index()];
+            let stream = &self.table[self.order.frame(slot).index()];
             if self.order.len(GONE) > 0 && now.since(stream.last) <= self.patience() {
                 return None;
             }
             self.order.move_to_front(slot, GONE);
             if !stream.retired {
-                return Some(stream);
+                return Some(*stream);
             }
         }
     }

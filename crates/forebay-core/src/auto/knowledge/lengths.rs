@@ -53,6 +53,8 @@ struct Bucket {
 #[derive(Clone, Debug)]
 pub struct Lengths {
     buckets: Box<[Bucket; BUCKETS]>,
+    /// A bit for each bucket with streams: they are few, and are looked at with each miss.
+    some: u128,
     total: u32,
     /// Streams since the costs were found, and the switch cost that they are for.
     news: u32,
@@ -61,7 +63,7 @@ pub struct Lengths {
 
 impl Default for Lengths {
     fn default() -> Lengths {
-        Lengths { buckets: Box::new([Bucket::default(); BUCKETS]), total: 0, news: NEWS, switch: 0 }
+        Lengths { buckets: Box::new([Bucket::default(); BUCKETS]), some: 0, total: 0, news: NEWS, switch: 0 }
     }
 }
 
@@ -75,17 +77,20 @@ impl Lengths {
     /// A stream has ended that had `blocks`, at least one.
     pub fn saw(&mut self, blocks: u32) {
         if self.total >= MOST {
-            self.total = 0;
-            for bucket in self.buckets.iter_mut() {
+            (self.total, self.some) = (0, 0);
+            for (at, bucket) in self.buckets.iter_mut().enumerate() {
                 bucket.streams /= 2;
                 bucket.visits /= 2;
                 self.total += bucket.streams;
+                self.some |= u128::from(bucket.streams > 0) << at;
                 if bucket.newest > 0 {
                     bucket.longest = core::mem::take(&mut bucket.newest);
                 }
             }
         }
-        let bucket = &mut self.buckets[bucket(blocks)];
+        let at = bucket(blocks);
+        self.some |= 1 << at;
+        let bucket = &mut self.buckets[at];
         if bucket.streams == 0 {
             bucket.longest = 0;
         }
@@ -105,7 +110,7 @@ impl Lengths {
         }
         (self.news, self.switch) = (0, switch);
         for at in (0..BUCKETS).rev() {
-            if self.buckets[at].streams > 0 {
+            if self.some >> at & 1 == 1 {
                 let from = self.buckets[at].longest;
                 self.buckets[at].cost = self.best(from, None).map_or(0, |(cost, _)| cost + u64::from(switch));
             }
@@ -114,7 +119,7 @@ impl Lengths {
 
     /// Streams that went beyond `block`, in sixteenths.
     fn beyond(&self, block: u32) -> u32 {
-        self.some().filter(|bucket| bucket.longest > block).map(|bucket| bucket.streams).sum()
+        self.longer(block).map(|bucket| bucket.streams).sum()
     }
 
     /// How many of all streams went beyond `block`.
@@ -185,7 +190,7 @@ impl Lengths {
         let all = u64::from(self.beyond(from));
         let mut beyond = all;
         let mut best: Option<(u64, u32)> = None;
-        for bucket in self.some().filter(|bucket| bucket.longest > from) {
+        for bucket in self.longer(from) {
             beyond -= u64::from(bucket.streams);
             let end = blocks.map_or(bucket.longest, |blocks| bucket.longest.min(blocks));
             let is_file = blocks.is_some_and(|blocks| end >= blocks);
@@ -201,8 +206,19 @@ impl Lengths {
         best
     }
 
-    fn some(&self) -> impl Iterator<Item = &Bucket> {
-        self.buckets.iter().filter(|bucket| bucket.streams > 0)
+    /// The buckets with streams, the shortest first, but for the first `at`.
+    fn some_from(&self, at: usize) -> impl Iterator<Item = &Bucket> {
+        let mut left = self.some >> at << at;
+        core::iter::from_fn(move || {
+            let bucket = self.buckets.get(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(bucket)
+        })
+    }
+
+    /// Those with streams that went beyond `block`.
+    fn longer(&self, block: u32) -> impl Iterator<Item = &Bucket> {
+        self.some_from(bucket(block)).filter(move |bucket| bucket.longest > block)
     }
 
     /// Streams that it goes by, at most.
@@ -214,7 +230,7 @@ impl Lengths {
     pub fn quantile(&self, part: u32, of: u32) -> u32 {
         let wanted = u64::from(self.total) * u64::from(part);
         let mut below = 0;
-        let found = self.some().find(|bucket| {
+        let found = self.some_from(0).find(|bucket| {
             below += u64::from(bucket.streams) * u64::from(of);
             below >= wanted
         });
