@@ -13,7 +13,7 @@ use forebay_live::engine::{Config, Engine};
 use forebay_source::{Fetch, Identity, Name, Object, Version};
 
 use crate::report::Row;
-use crate::{contexts, contexts_engine, distances, partitions, prefetch_cache, scrape};
+use crate::{contexts, contexts_engine, distances, partitions, prefetch_cache};
 
 /// Blocks that are hit in turn, in an order that no prefetcher of the processor knows.
 const BLOCKS: u64 = 4096;
@@ -84,9 +84,6 @@ pub(crate) fn count(what: &str, hits: u64) -> anyhow::Result<()> {
     }
     if let Some(what) = what.strip_prefix(contexts_engine::PREFIX) {
         return contexts_engine::count(what, hits);
-    }
-    if let Some(what) = what.strip_prefix(scrape::PREFIX) {
-        return scrape::count(what, hits);
     }
     if let Some((what, policy)) = what.split_once(':') {
         return prefetch_cache::count(what, policy, hits);

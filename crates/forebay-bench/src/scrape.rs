@@ -1,10 +1,9 @@
 //! A scrape of the metrics, and its cost for readers: the time of `GET /metrics` on an engine with
-//! 64 streams on three sources, over one connection to the loopback; the time of a hit of 4 KiB
-//! while a scraper asks ten times a second, against a hit while none does, in turn; and the
-//! instructions of a hit while a control channel listens, against a hit without one.
+//! 64 streams on three sources, over one connection to the loopback; and the time of a hit of 4 KiB
+//! while a scraper asks ten times a second, against a hit while none does, in turn.
 //!
-//! Instructions beside a scraper would tell more. But callgrind loses count at a signal that a
-//! scrape provokes when it first asks for the size of a page.
+//! Instructions would tell more. But callgrind loses count at a signal that a scrape provokes when
+//! it first asks for the size of a page.
 
 use std::fs;
 use std::hint::black_box;
@@ -21,11 +20,7 @@ use forebay_serve::{At, Control, Options};
 use forebay_source::local::LocalSource;
 use forebay_testkit::asking::Connection;
 
-use crate::hit::{Rounds, each};
 use crate::report::{Row, median};
-
-/// The prefix of this benchmark's loops in `--count`.
-pub(crate) const PREFIX: &str = "scrape/";
 
 const SOURCES: u16 = 3;
 const STREAMS: u32 = 64;
@@ -63,7 +58,6 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     }
     Ok(vec![
         scrape,
-        listening(smoke)?,
         Row {
             bench: "scrape",
             what: "time of a hit beside a scraper".into(),
@@ -74,38 +68,6 @@ pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
             point: None,
         },
     ])
-}
-
-/// The instructions of a hit while a control channel listens.
-fn listening(smoke: bool) -> anyhow::Result<Row> {
-    let lengths = if smoke { Rounds::new(1_000, 2_000) } else { Rounds::new(100_000, 300_000) };
-    let counted = |what: &str| each(&format!("{PREFIX}{what}"), lengths);
-    let (without, with) = (counted("quiet")?, counted("listening")?);
-    Ok(Row {
-        bench: "scrape",
-        what: "instructions of a hit while a control channel listens".into(),
-        against: "a hit without a control channel".into(),
-        ratio: with / without,
-        wanted: Some(1.001),
-        detail: format!("{with:.1} and {without:.1}, with the copy"),
-        point: None,
-    })
-}
-
-/// One loop of hits, to be counted from outside: `quiet`, or `listening`.
-pub(crate) fn count(what: &str, hits: u64) -> anyhow::Result<()> {
-    let folder = tempfile::tempdir()?;
-    let tree = tree(folder.path())?;
-    let file = stream(&tree, 0)?;
-    let _control = match what {
-        "quiet" => None,
-        "listening" => {
-            let at = At::Address(([127, 0, 0, 1], 0).into());
-            Some(Control::start(Arc::clone(&tree), &at, Options::control())?)
-        }
-        other => bail!("there is no loop named {other}"),
-    };
-    self::hits(&file, hits).map(drop)
 }
 
 /// The time of a scrape.
@@ -190,20 +152,18 @@ fn tree(folder: &Path) -> anyhow::Result<Arc<Tree>> {
 
 /// Reads the first half of each file in pieces, by a reader of its own, and leaves it open.
 fn streams(tree: &Arc<Tree>) -> anyhow::Result<Vec<OpenFile>> {
-    let open = (0..STREAMS).map(|number| stream(tree, number)).collect::<anyhow::Result<_>>()?;
+    let mut open = Vec::new();
+    let mut buffer = vec![0; FILE / 16];
+    for stream in 0..STREAMS {
+        let source = stream % u32::from(SOURCES);
+        let folder = tree.lookup(NodeId::ROOT, source.to_string().as_ref())?.node;
+        let file = tree.open(tree.lookup(folder, stream.to_string().as_ref())?.node)?;
+        for piece in 0..8 {
+            file.read(stream + 1, piece * buffer.len() as u64, &mut buffer)?;
+        }
+        open.push(file);
+    }
     // The last pieces that were fetched ahead arrive.
     std::thread::sleep(Duration::from_millis(100));
     Ok(open)
-}
-
-/// The file of one stream, whose first half its reader has read.
-fn stream(tree: &Arc<Tree>, number: u32) -> anyhow::Result<OpenFile> {
-    let mut buffer = vec![0; FILE / 16];
-    let source = number % u32::from(SOURCES);
-    let folder = tree.lookup(NodeId::ROOT, source.to_string().as_ref())?.node;
-    let file = tree.open(tree.lookup(folder, number.to_string().as_ref())?.node)?;
-    for piece in 0..8 {
-        file.read(number + 1, piece * buffer.len() as u64, &mut buffer)?;
-    }
-    Ok(file)
 }
