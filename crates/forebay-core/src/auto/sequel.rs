@@ -57,6 +57,8 @@ struct Reader {
     end: BlockKey,
     /// How many places are fetched ahead.
     depth: u32,
+    /// When it came to its last place that had been expected, by [`Sequel::turns`].
+    turn: u32,
 }
 
 /// Places in the order in which they were read last.
@@ -64,13 +66,15 @@ struct Reader {
 pub(super) struct Sequel {
     places: Vec<Place>,
     readers: Vec<Option<Reader>>,
+    /// Places that readers came to, and that had been expected.
+    turns: u32,
 }
 
 impl Sequel {
     /// For so many places, about.
     pub(super) fn new(places: u32) -> Sequel {
         let cells = (places as usize / WAYS).next_power_of_two() * WAYS;
-        Sequel { places: vec![FREE; cells], readers: vec![None; READERS] }
+        Sequel { places: vec![FREE; cells], readers: vec![None; READERS], turns: 0 }
     }
 
     /// A read; appends the places that followed it last time, if its reader goes the same way.
@@ -91,8 +95,11 @@ impl Sequel {
             self.link(reader.at, at);
         }
         let depth = depth.min(visit.abreast());
-        self.readers[seat] = Some(Reader { handler: visit.handler, at, end, depth });
-        self.expect(at, depth, visit, next);
+        // The others came to about one place each since this one's last: the room is for all.
+        self.turns = self.turns.wrapping_add(u32::from(depth > 0));
+        let readers = reader.map_or(1, |reader| self.turns.wrapping_sub(reader.turn)).max(1);
+        self.readers[seat] = Some(Reader { handler: visit.handler, at, end, depth, turn: self.turns });
+        self.expect(at, depth, &Visit { room: visit.room / readers, ..*visit }, next);
     }
 
     /// Whether the reader takes more of the place where it is.
@@ -197,7 +204,8 @@ mod tests {
             let length = |_| Some(1000);
             let (channels, room, piece) = (16, 64, 100);
             let (handler, missed, blocks) = (HandlerId(handler), true, 1000);
-            let visit = Visit { handler, read, missed, blocks, channels, room, piece, length: &length };
+            let visit =
+                Visit { handler, read, missed, blocks, channels, room, piece, in_stream: false, length: &length };
             sequel.follow(&visit, &mut next);
         }
         next.iter().map(|extent| extent.start).collect()
@@ -244,7 +252,17 @@ mod tests {
                 let length = |_| Some(91);
                 let (channels, room, piece) = (16, 64, 100);
                 let (reader, missed, blocks) = (HandlerId(handler), true, 91);
-                let visit = Visit { handler: reader, read, missed, blocks, channels, room, piece, length: &length };
+                let visit = Visit {
+                    handler: reader,
+                    read,
+                    missed,
+                    blocks,
+                    channels,
+                    room,
+                    piece,
+                    in_stream: false,
+                    length: &length,
+                };
                 sequel.follow(&visit, &mut next);
                 if handler == 2 && start == 50 {
                     assert_eq!(next, [Extent { file: FileId(1), start: 90, len: 1 }]);

@@ -43,18 +43,22 @@ struct Walk {
     moved: u32,
     /// How many steps are fetched ahead.
     depth: u32,
+    /// When it took its last step that had been expected, by [`Steps::turns`].
+    turn: u32,
 }
 
 /// Readers that step, by handler and file.
 #[derive(Clone, Debug)]
 pub(super) struct Steps {
     walks: Vec<Walk>,
+    /// Steps that all readers took, and that had been expected.
+    turns: u32,
 }
 
 impl Steps {
     /// Knows no reader.
     pub(super) fn new() -> Steps {
-        Steps { walks: vec![Walk::default(); READERS] }
+        Steps { walks: vec![Walk::default(); READERS], turns: 0 }
     }
 
     /// A read; appends the steps that come next, if they are known.
@@ -66,7 +70,10 @@ impl Steps {
             return;
         }
         if walk.goes_on(visit.read) {
-            walk.expect(visit, next);
+            // The others took about one step each since this one's last: the room is for all.
+            self.turns = self.turns.wrapping_add(u32::from(walk.depth > 0));
+            let readers = self.turns.wrapping_sub(core::mem::replace(&mut walk.turn, self.turns)).max(1);
+            walk.expect(visit, visit.room / readers, next);
         }
     }
 
@@ -130,10 +137,15 @@ impl Walk {
         (candidate != 0 && count * 2 > all).then_some(candidate)
     }
 
-    /// Appends the next steps.
-    fn expect(&mut self, visit: &Visit<'_>, next: &mut Vec<Extent>) {
+    /// Appends the next steps, of at most `room` blocks.
+    fn expect(&mut self, visit: &Visit<'_>, room: u32, next: &mut Vec<Extent>) {
         let Some(stride) = self.stride() else { return };
-        self.depth = self.depth.min(visit.abreast()).min(visit.room / self.run.max(1));
+        // The gaps of a stream are read through.
+        if visit.in_stream || stride.unsigned_abs() <= self.run.saturating_mul(2) {
+            self.depth = 0;
+            return;
+        }
+        self.depth = self.depth.min(visit.abreast()).min(room / self.run.max(1));
         for step in 1..=i64::from(self.depth) {
             let start = u32::try_from(i64::from(self.start) + i64::from(stride) * step);
             let Some(start) = start.ok().filter(|&start| start < visit.blocks) else { return };
@@ -149,7 +161,7 @@ mod tests {
     fn visit(start: u32) -> Visit<'static> {
         let read = Extent { file: FileId(1), start, len: 2 };
         let (handler, missed, blocks) = (HandlerId(1), true, 1000);
-        Visit { handler, read, missed, blocks, channels: 16, room: 64, piece: 100, length: &|_| None }
+        Visit { handler, read, missed, blocks, channels: 16, room: 64, piece: 100, in_stream: false, length: &|_| None }
     }
 
     /// The first blocks of the steps that are fetched ahead at the last of these reads.
@@ -190,5 +202,36 @@ mod tests {
         let step = |start| Extent { file: FileId(1), start, len: 4 };
         assert_eq!(next, [step(60), step(70), step(80), step(90)]);
         assert_eq!(after(&[0, 2, 4, 6, 8, 10, 12, 14]), []);
+    }
+
+    /// The room is for all readers that step: a second one leaves the first one half.
+    #[test]
+    fn readers_share_the_room() {
+        let ahead = |readers: u32| {
+            let (mut steps, mut next) = (Steps::new(), Vec::new());
+            for step in 0..12 {
+                for reader in 0..readers {
+                    next.clear();
+                    let visit = visit(step * 10);
+                    steps.follow(&Visit { handler: HandlerId(reader), blocks: 10_000, ..visit }, &mut next);
+                }
+            }
+            next.len()
+        };
+        assert_eq!([1, 2, 4].map(ahead), [32, 16, 8], "of 64 blocks");
+    }
+
+    #[test]
+    fn gaps_of_a_stream_are_its_own_business() {
+        let expected = |stride: u32, in_stream: bool| {
+            let (mut steps, mut next) = (Steps::new(), Vec::new());
+            for step in 0..8 {
+                next.clear();
+                steps.follow(&Visit { in_stream, ..visit(step * stride) }, &mut next);
+            }
+            next.len()
+        };
+        assert!(expected(10, false) > 0);
+        assert_eq!((expected(10, true), expected(4, false)), (0, 0), "a stream; as much read as skipped");
     }
 }

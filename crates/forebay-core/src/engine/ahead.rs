@@ -57,7 +57,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         let file = read.extent.file;
         let ahead = Ahead { id, file, home: self.storage.home(file), access: met.access };
         self.fetch_planned(ahead, read, met, &followed, plan, out);
-        self.fetch_elsewhere(ahead, read, met.missed.is_some(), out);
+        self.fetch_elsewhere(ahead, read, met.missed.is_some(), turn, out);
         id
     }
 
@@ -89,13 +89,14 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     }
 
     /// Has fetched what the read's reader will read next elsewhere, as far as that is known.
-    fn fetch_elsewhere(&mut self, ahead: Ahead, read: &Read, missed: bool, out: &mut Actions) {
+    fn fetch_elsewhere(&mut self, ahead: Ahead, read: &Read, missed: bool, turn: Turn, out: &mut Actions) {
         if self.lookahead.needs().elsewhere.is_none() || self.requests.are_queued() {
             return;
         }
         let mut next = core::mem::take(&mut self.elsewhere);
         next.clear();
-        self.lookahead.elsewhere(read, missed, &self.memory, &self.storage, &mut next);
+        let followed = Followed { id: ahead.id, turn };
+        self.lookahead.elsewhere(read, missed, &followed, &self.memory, &self.storage, &mut next);
         for &extent in &next {
             let mut apart = true;
             let ahead = ahead.of(extent.file, &self.storage);

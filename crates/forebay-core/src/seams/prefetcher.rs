@@ -224,6 +224,8 @@ pub struct Visit<'a> {
     pub room: u32,
     /// C_switch · R_tr where it reads, at least 1: more at a place is the business of its stream.
     pub piece: u32,
+    /// Whether its stream goes on, perhaps through gaps, and is fetched ahead.
+    pub in_stream: bool,
     /// How many blocks a file has, if it is open.
     pub length: &'a dyn Fn(FileId) -> Option<u32>,
 }

@@ -149,6 +149,7 @@ impl Lookahead {
         &mut self,
         read: &Read,
         missed: bool,
+        followed: &Followed,
         memory: &Memory<R, I>,
         storage: &Storage,
         next: &mut Vec<Extent>,
@@ -159,6 +160,7 @@ impl Lookahead {
         if self.needs.elsewhere.is_none_or(|least| channels < least) {
             return;
         }
+        let piece = storage.competitive_depth(entry, start);
         let length = |file| storage.file(file).filter(|file| !file.is_closed()).map(|file| file.blocks);
         let visit = Visit {
             handler: read.handler,
@@ -167,7 +169,9 @@ impl Lookahead {
             blocks: entry.blocks,
             channels,
             room: memory.ahead(self.sharers(memory, storage)).room,
-            piece: storage.competitive_depth(entry, start),
+            piece,
+            in_stream: matches!(followed.turn, Turn::GoesOn { .. })
+                && self.streams.get(followed.id).is_some_and(|stream| !stream.is_sparse(piece)),
             length: &length,
         };
         self.prefetcher.elsewhere(&visit, next);
