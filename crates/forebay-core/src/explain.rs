@@ -109,7 +109,7 @@ pub struct Stream {
     /// The block at which its readers are known to stop.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub wanted_end: Option<u32>,
-    /// What its reader is expected to read elsewhere, if that is known.
+    /// The places that its reader is expected to read elsewhere, if they are known.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub elsewhere: Option<Elsewhere>,
     /// Prefetched blocks that were there when they were read.
@@ -153,7 +153,7 @@ impl Stream {
     }
 }
 
-/// What a reader is expected to read next, not behind what it has read but elsewhere.
+/// The next places of a reader that lie not behind what it has read but elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Elsewhere {

@@ -10,7 +10,7 @@
 //! A *step* is a run of blocks that a reader takes one after another; a *move* leads from the first
 //! block of a step to the first one of the next. Each move that had been expected doubles the
 //! number of steps that are fetched ahead, up to the device's channels; another move than expected
-//! halves it.
+//! halves it. Readers that step side by side share the room, and gaps of a stream are left to it.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -145,7 +145,7 @@ pub trait Prefetcher: Send {
         None
     }
 
-    /// What a handler that reads a file is expected to read elsewhere, for `explain`.
+    /// The places elsewhere that a reader of a file is expected to read, for `explain`.
     fn explain_elsewhere(&self, _handler: HandlerId, _file: FileId) -> Option<Elsewhere> {
         None
     }

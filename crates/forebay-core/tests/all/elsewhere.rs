@@ -61,7 +61,7 @@ fn a_start_is_fetched_ahead_in_the_order_of_the_last_one() {
     assert!(without.iter().all(|&places| places <= 1), "{without:?}");
 }
 
-/// What the reader of a file is expected to read elsewhere, as `explain` says it.
+/// The places elsewhere that the reader of a file is expected to read, by `explain`.
 fn explained(bench: &Bench) -> Option<Elsewhere> {
     bench.core.explain(Instant(bench.at), 20).streams[0].elsewhere
 }

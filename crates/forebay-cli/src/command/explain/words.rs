@@ -37,7 +37,7 @@ pub(in crate::command) fn of_stream(explained: &Explained, stream: &Stream) -> S
     }
 }
 
-/// What a reader is expected to read elsewhere.
+/// The places that a reader is expected to read elsewhere.
 fn of_elsewhere(elsewhere: Elsewhere) -> String {
     match elsewhere {
         Elsewhere::Steps { stride, run, ahead } => {

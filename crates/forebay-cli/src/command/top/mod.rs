@@ -85,7 +85,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Failure
     thread.map(drop).map_err(|error| Failure::run(format!("cannot start a thread: {error}")))
 }
 
-/// What the terminal has to say.
+/// The state of the terminal.
 enum Heard {
     Nothing,
     Key,
