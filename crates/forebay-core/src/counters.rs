@@ -49,6 +49,11 @@ impl Counters {
         self.hits + self.misses + self.joined + self.late
     }
 
+    /// Prefetched blocks that were referenced.
+    pub fn read_ahead(&self) -> u64 {
+        self.used + self.late
+    }
+
     /// First references to blocks that were not kept from before, fetched ahead or not.
     pub fn unkept(&self) -> u64 {
         self.misses + self.late + self.used

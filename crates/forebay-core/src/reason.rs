@@ -31,6 +31,8 @@ pub enum Reason {
     KnownEnd,
     /// How far streams of its context, or of its device, usually go, by the odds.
     Odds,
+    /// Blocks ahead bring no more hits on its device than the cache would have without them.
+    NoGain,
     /// Its reader skips so much that reading the gaps takes longer than a switch past each.
     Sparse,
     /// More would save no switch, since hardly any other stream uses the device.

@@ -40,7 +40,7 @@ use crate::index::Hashed;
 use crate::partition::Segments;
 use crate::random::Random;
 use crate::replacement::Replacement;
-use crate::seams::{Access, Loops, Place, Placement, Use};
+use crate::seams::{Access, Loops, Place, Placement, Tally, Use};
 use crate::types::BlockKey;
 
 /// Hashes are below this.
@@ -125,6 +125,7 @@ pub struct Duel<R> {
     frames: u32,
     /// References of the sample until that is asked again.
     until_asked: u32,
+    tally: Tally,
     view: View,
     drops: bool,
     /// The placement of new blocks under [`View::Whole`] and [`View::Still`], if these take part.
@@ -189,7 +190,17 @@ impl<R: Replacement> Duel<R> {
         };
         let small = View::ALL.into_iter().filter_map(of).collect();
         let bimodal = views.bimodal.then(|| Bimodal::new(frames, views.drops));
-        Duel { small, rules, rate, frames: 0, until_asked: 0, view: rules.first, drops: views.drops, bimodal }
+        Duel {
+            small,
+            rules,
+            rate,
+            frames: 0,
+            until_asked: 0,
+            tally: Tally::default(),
+            view: rules.first,
+            drops: views.drops,
+            bimodal,
+        }
     }
 
     fn resize(&mut self, frames: u32) {
@@ -262,7 +273,7 @@ impl<R: Replacement + Send> Placement for Duel<R> {
     }
 
     /// Returns whether any of the caches missed it, and so is to be charged.
-    fn heard(&mut self, key: BlockKey, access: &Access, frames: &dyn Fn() -> u32) -> bool {
+    fn heard(&mut self, key: BlockKey, access: &Access, frames: &dyn Fn() -> u32, is_there: &dyn Fn() -> bool) -> bool {
         if self.until_asked == 0 {
             self.until_asked = ASKED;
             self.resize(frames());
@@ -270,6 +281,12 @@ impl<R: Replacement + Send> Placement for Duel<R> {
         self.until_asked -= 1;
         let scaled = self.scaled(access);
         self.small.iter_mut().for_each(|small| small.misses = !small.refer_to(key, &scaled));
+        let alone = self.small.get(View::Plain as usize).is_none_or(|small| small.misses);
+        match (alone, is_there()) {
+            (true, true) => self.tally.gained += 1,
+            (false, false) => self.tally.lost += 1,
+            _ => {}
+        }
         self.small.iter().any(|small| small.misses)
     }
 
@@ -289,6 +306,10 @@ impl<R: Replacement + Send> Placement for Duel<R> {
         }
         let plain = self.small.get(View::Plain as usize).filter(|_| kept_few)?;
         Some(plain.segments.balance(0))
+    }
+
+    fn tally(&self) -> Tally {
+        self.tally
     }
 
     fn set_time(&mut self, now: u64) {

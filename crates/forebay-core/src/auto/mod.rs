@@ -24,11 +24,13 @@
 //! | `near` | free frames cost nothing | `tests/all/near.rs` | files that fit, read at random |
 //! | `steps` | mostly equal steps go on (Leap) | `steps.rs` here, `tests/all/elsewhere.rs` | arrays, strides on stores |
 //! | `sequel` | what followed last time follows again | `sequel.rs` here, `tests/all/elsewhere.rs` | starts of containers |
+//! | `floor` | blocks ahead that bring no hits are in vain | `floor.rs` here, `tests/timed/floor.rs` of the simulator | lists that are read whole, much memory |
 
 mod ages;
 mod bimodal;
 pub mod cache;
 pub mod duel;
+mod floor;
 pub mod knowledge;
 mod near;
 mod odds;
@@ -41,14 +43,17 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::counters::Counters;
 use crate::devices::ALWAYS;
 use crate::explain::Elsewhere;
 use crate::files::INITIAL_WINDOW;
 use crate::hint::Usual;
-use crate::seams::{Begun, Miss, Near, Needs, Plan, Prefetcher, Sight, Visit};
+use crate::reason::Reason;
+use crate::seams::{Begun, Miss, Near, Needs, Plan, Prefetcher, Sight, Tally, Visit};
 use crate::stream::Stream;
 use crate::types::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, StreamId};
 
+use floor::Floor;
 use knowledge::{Knowledge, Whose};
 use pieces::Outlook;
 use sequel::Sequel;
@@ -80,6 +85,8 @@ pub struct Parts {
     pub steps: bool,
     /// Whether what followed a place last time is fetched again.
     pub sequel: bool,
+    /// Whether nothing is fetched ahead on devices where that brings no hits.
+    pub floor: bool,
 }
 
 impl Parts {
@@ -93,6 +100,7 @@ impl Parts {
         near: true,
         steps: true,
         sequel: true,
+        floor: true,
     };
 }
 
@@ -106,6 +114,7 @@ pub struct Auto {
     ends: Vec<Option<u32>>,
     steps: Option<Steps>,
     sequel: Option<Sequel>,
+    floor: Option<Floor>,
 }
 
 impl Auto {
@@ -122,7 +131,13 @@ impl Auto {
             ends: vec![None; streams.max(1) as usize],
             steps: parts.steps.then(Steps::new),
             sequel: parts.sequel.then(|| Sequel::new(frames.clamp(64, MOST_PLACES))),
+            floor: parts.floor.then(|| Floor::new(devices)),
         }
+    }
+
+    /// Whether nothing is fetched ahead on a device.
+    fn rests(&self, device: DeviceId) -> bool {
+        self.floor.as_ref().is_some_and(|floor| floor.rests(device.index()))
     }
 
     /// The knowledge, if the part `habits` goes by it.
@@ -148,6 +163,9 @@ impl Prefetcher for Auto {
         let whose = whose(sight.stream);
         if let Some(knowledge) = self.habits() {
             knowledge.weigh(whose, sight.worth_a_switch);
+        }
+        if self.rests(whose.device) {
+            return Plan::NOTHING.because(Reason::NoGain, Reason::Nothing);
         }
         let known = self.knowledge.as_ref().filter(|_| self.parts.habits);
         let seen = Sight { interrupted: if self.parts.company { sight.interrupted } else { ALWAYS }, ..*sight };
@@ -232,10 +250,16 @@ impl Prefetcher for Auto {
     }
 
     fn near(&self, miss: &Miss<'_>) -> Option<Near> {
+        if self.rests(miss.file.device_of(miss.block)) {
+            return None;
+        }
         near::near(miss)
     }
 
     fn elsewhere(&mut self, visit: &Visit<'_>, next: &mut Vec<Extent>) {
+        if self.rests(visit.device) {
+            return;
+        }
         if let Some(steps) = &mut self.steps {
             steps.follow(visit, next);
         }
@@ -243,6 +267,12 @@ impl Prefetcher for Auto {
             && next.is_empty()
         {
             sequel.follow(visit, next);
+        }
+    }
+
+    fn served(&mut self, device: DeviceId, counters: &Counters, tally: Tally) {
+        if let Some(floor) = &mut self.floor {
+            floor.looks(device.index(), counters, tally);
         }
     }
 
@@ -265,6 +295,7 @@ impl Prefetcher for Auto {
             + self.ends.len() * size_of::<Option<u32>>()
             + self.steps.as_ref().map_or(0, Steps::footprint)
             + self.sequel.as_ref().map_or(0, Sequel::footprint)
+            + self.floor.as_ref().map_or(0, Floor::footprint)
     }
 }
 

@@ -194,6 +194,7 @@ impl Sequel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::DeviceId;
 
     /// The first blocks of what is fetched ahead when `handler` reads one block after another.
     fn reads(sequel: &mut Sequel, handler: u32, starts: &[u32]) -> Vec<u32> {
@@ -204,8 +205,18 @@ mod tests {
             let length = |_| Some(1000);
             let (channels, room, piece) = (16, 64, 100);
             let (handler, missed, blocks) = (HandlerId(handler), true, 1000);
-            let visit =
-                Visit { handler, read, missed, blocks, channels, room, piece, in_stream: false, length: &length };
+            let visit = Visit {
+                handler,
+                read,
+                missed,
+                blocks,
+                device: DeviceId::default(),
+                channels,
+                room,
+                piece,
+                in_stream: false,
+                length: &length,
+            };
             sequel.follow(&visit, &mut next);
         }
         next.iter().map(|extent| extent.start).collect()
@@ -257,6 +268,7 @@ mod tests {
                     read,
                     missed,
                     blocks,
+                    device: DeviceId::default(),
                     channels,
                     room,
                     piece,

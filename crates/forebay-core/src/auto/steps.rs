@@ -157,11 +157,23 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::DeviceId;
 
     fn visit(start: u32) -> Visit<'static> {
         let read = Extent { file: FileId(1), start, len: 2 };
         let (handler, missed, blocks) = (HandlerId(1), true, 1000);
-        Visit { handler, read, missed, blocks, channels: 16, room: 64, piece: 100, in_stream: false, length: &|_| None }
+        Visit {
+            handler,
+            read,
+            missed,
+            blocks,
+            device: DeviceId::default(),
+            channels: 16,
+            room: 64,
+            piece: 100,
+            in_stream: false,
+            length: &|_| None,
+        }
     }
 
     /// The first blocks of the steps that are fetched ahead at the last of these reads.

@@ -188,6 +188,7 @@ impl<R: Replacement, I: Index> Engine<R, I> {
     /// A fetch is over: its device's partition hears how long readers have waited for it, and
     /// whatever partitions have beyond their new sizes goes.
     fn waited_for(&mut self, fetch: &Fetch, out: &mut Actions) {
+        self.lookahead.hears_served(fetch, &self.storage, self.memory.tally(fetch.device));
         if !self.memory.waited_for(fetch, &self.storage, self.now) {
             return;
         }

@@ -17,7 +17,7 @@ use crate::index::Index;
 use crate::inflight::{Fetch, Read};
 use crate::level;
 use crate::replacement::Replacement;
-use crate::seams::{Heard, MAX_PIECE_BYTES, Needs, Plan, Prefetcher, Sharers};
+use crate::seams::{Heard, MAX_PIECE_BYTES, Needs, Plan, Prefetcher, Sharers, Tally};
 use crate::stream::{Feedback, Streams};
 use crate::types::{BlockKey, Caller, ContextId, Extent, FileId, HandlerId, Instant, StreamId};
 
@@ -221,6 +221,11 @@ impl Lookahead {
         if fetch.awaited > 0 && its {
             self.prefetcher.waited(fetch.stream, fetch.extent.start, fetch.awaited);
         }
+    }
+
+    /// A fetch is over.
+    pub(super) fn hears_served(&mut self, fetch: &Fetch, storage: &Storage, tally: Tally) {
+        self.prefetcher.served(fetch.device, &storage.device(fetch.device).counters, tally);
     }
 
     /// A fetch does not bring its blocks from `block` on: its stream is in slow start again. But a

@@ -9,7 +9,7 @@ use crate::frames::{FREE, Frames, Slot};
 use crate::index::Index;
 use crate::papers::amp::ContextParts;
 use crate::replacement::{Class, Replacement};
-use crate::seams::{Access, Place, Placement, Use};
+use crate::seams::{Access, Place, Placement, Tally, Use};
 use crate::types::BlockKey;
 
 /// The parts of a segment.
@@ -61,11 +61,16 @@ impl Parted {
         if let Some(placement) = &mut self.placement {
             let (frames, parts) = (&directory.frames, &self.parts);
             let held = || parts.sizes(frames).sum::<u32>() + frames.len(FREE);
-            charged = sampled && placement.heard(key, access, &held);
+            let is_there = || directory.find(key).is_some_and(|slot| !frames.is_ghost(slot));
+            charged = sampled && placement.heard(key, access, &held, &is_there);
             placement.set_time(access.now);
         }
         self.parts.accessed(directory, access);
         charged
+    }
+
+    pub(super) fn tally(&self) -> Tally {
+        self.placement.as_ref().map_or(Tally::default(), |placement| placement.tally())
     }
 
     pub(super) fn charge<R: Replacement, I: Index>(

@@ -16,7 +16,7 @@ use crate::index::Index;
 use crate::papers::amp::ContextParts;
 use crate::random::hash;
 use crate::replacement::{CLASS, Class, Replacement};
-use crate::seams::{Access, Loops, Place, Placement, Use};
+use crate::seams::{Access, Loops, Place, Placement, Tally, Use};
 use crate::types::BlockKey;
 
 /// The segments of a cache. The list that a slot is in says which one has it.
@@ -137,6 +137,11 @@ impl<R: Replacement> Segments<R> {
         if let (Some(segment), Some(parted)) = (self.segments.get_mut(partition), self.parted.get_mut(partition)) {
             parted.charge(segment, directory, switch);
         }
+    }
+
+    /// [`Placement::tally`](crate::seams::Placement::tally), of `partition`.
+    pub fn tally(&self, partition: usize) -> Tally {
+        self.parted.get(partition).map_or(Tally::default(), Parted::tally)
     }
 
     /// [`Replacement::balance`], of `partition`.

@@ -63,6 +63,7 @@ pub const PARTS: &[Part] = &[
     of_prefetching!(near, "loads what lies near misses of a file that has room in free memory"),
     of_prefetching!(steps, "fetches the next steps of a reader that moves in mostly equal ones (Leap)"),
     of_prefetching!(sequel, "fetches what followed a place last time"),
+    of_prefetching!(floor, "fetches nothing ahead on devices where that brings no hits"),
     Part {
         name: "cache",
         line: "a prefetch cache (CPEM §4)",

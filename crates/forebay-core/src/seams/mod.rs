@@ -23,7 +23,7 @@ mod reclaimer;
 
 pub use contexts::{Access, By, Contexts, Loops, MOST_PARTITIONS, Place, Standing};
 pub use divider::{Divider, Wait};
-pub use placement::{Placement, Use};
+pub use placement::{Placement, Tally, Use};
 pub(crate) use prefetcher::SEQUENTIAL;
 pub use prefetcher::{Begun, Heard, MAX_PIECE_BYTES, Miss, Near, Needs, Plan, Prefetcher, Sight, Visit};
 pub use reclaimer::{Limits, Reclaimer, Sharers};

@@ -19,6 +19,16 @@ pub enum Use {
     Passed,
 }
 
+/// References of a sample that differ in memory and in a small cache that has the default policy
+/// alone, and nothing ahead.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Memory had the block, or it was under way, and the small cache missed it.
+    pub gained: u64,
+    /// Memory missed it, and the small cache had it.
+    pub lost: u64,
+}
+
 /// The last word on where blocks of a partition go. The engine calls it on misses; on a hit, only
 /// if the block is in its sample or it [wants to](Self::hears_uses).
 pub trait Placement: Send {
@@ -38,8 +48,19 @@ pub trait Placement: Send {
 
     /// A block of its sample is accessed; `frames` gives the partition's number of frames. Returns
     /// whether the cost of the access is to be [told](Self::charged).
-    fn heard(&mut self, _key: BlockKey, _access: &Access, _frames: &dyn Fn() -> u32) -> bool {
+    fn heard(
+        &mut self,
+        _key: BlockKey,
+        _access: &Access,
+        _frames: &dyn Fn() -> u32,
+        _is_there: &dyn Fn() -> bool,
+    ) -> bool {
         false
+    }
+
+    /// How its sample fares in memory, beside the default policy alone.
+    fn tally(&self) -> Tally {
+        Tally::default()
     }
 
     /// The cost of the access that it [heard](Self::heard) last, if that is a miss: the transfer of

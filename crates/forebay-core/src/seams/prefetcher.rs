@@ -8,6 +8,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use super::placement::Tally;
+use crate::counters::Counters;
 use crate::demand::Supply;
 use crate::device::DeviceCost;
 use crate::explain::Elsewhere;
@@ -128,6 +130,9 @@ pub trait Prefetcher: Send {
     /// of its prefetched blocks, at least one.
     fn waited(&mut self, _stream: StreamId, _first: u32, _awaited: u32) {}
 
+    /// A fetch is over, on a device whose blocks have such a fate so far.
+    fn served(&mut self, _device: DeviceId, _counters: &Counters, _tally: Tally) {}
+
     /// A block that was fetched for a stream came to the end of the replacement policy's list
     /// unread.
     fn came_unread(&mut self, _stream: StreamId, _block: u32) {}
@@ -218,6 +223,8 @@ pub struct Visit<'a> {
     pub missed: bool,
     /// How many its file has.
     pub blocks: u32,
+    /// The device that it reads from.
+    pub device: DeviceId,
     /// How many requests the device serves at once.
     pub channels: u32,
     /// How many blocks all readers together may have ahead.

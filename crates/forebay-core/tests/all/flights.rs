@@ -47,6 +47,7 @@ const COMBINED: &[&str] = &[
     "auto:without=near",
     "auto:without=steps",
     "auto:without=sequel",
+    "auto:without=floor",
     "auto:without=rent",
     "auto:without=order",
     "auto:without=turnover",

@@ -1,6 +1,7 @@
 //! Timed simulations: closed forms, laws, and the order that the papers found.
 
 mod closed_forms;
+mod floor;
 mod laws;
 mod levels;
 mod load;

@@ -45,7 +45,7 @@ impl Lookahead {
             ..self.sight(id, &stream, missed, memory, storage)?
         };
         let plan = self.prefetcher.plan(&sight);
-        let told = fresh || plan.why.piece == Reason::Sparse;
+        let told = fresh || matches!(plan.why.piece, Reason::Sparse | Reason::NoGain);
         if told && let Some(stream) = self.streams.get_mut(id) {
             stream.why = plan.why;
         }
@@ -156,7 +156,8 @@ impl Lookahead {
     ) {
         let Extent { file, start, .. } = read.extent;
         let Some(entry) = storage.file(file) else { return };
-        let channels = storage.device(entry.device_of(start)).cost.channels;
+        let device = entry.device_of(start);
+        let channels = storage.device(device).cost.channels;
         if self.needs.elsewhere.is_none_or(|least| channels < least) {
             return;
         }
@@ -167,6 +168,7 @@ impl Lookahead {
             read: read.extent,
             missed,
             blocks: entry.blocks,
+            device,
             channels,
             room: memory.ahead(self.sharers(memory, storage)).room,
             piece,

@@ -6,7 +6,7 @@ use crate::frames::{FETCHING, Slot, UNREAD, flag};
 use crate::index::Index;
 use crate::random::hash as sample_hash;
 use crate::replacement::{Class, Replacement};
-use crate::seams::{Access, Use};
+use crate::seams::{Access, Tally, Use};
 use crate::types::{BlockKey, Caller, DeviceId, Extent, StreamId};
 
 /// The first reference since a frame was prefetched, or expected to be referred to.
@@ -113,6 +113,11 @@ impl<R: Replacement, I: Index> Memory<R, I> {
             self.segments.charge(&mut self.directory, partition, switch());
         }
         Some(access)
+    }
+
+    /// [`Placement::tally`](crate::seams::Placement::tally) of a device's partition.
+    pub(in crate::engine) fn tally(&self, device: DeviceId) -> Tally {
+        self.segments.tally(self.partition(device))
     }
 
     /// A resident frame is referenced.
