@@ -41,7 +41,7 @@ const MIB: u64 = 1 << 20;
 const BUDGET: u64 = 64 * MIB;
 const SLACK: u64 = 16 * MIB;
 
-/// The tier's limits, on a disk of this size. The ballast comes and goes, and takes the tier's room.
+/// The tier's limits, on a disk of this size. The ballast comes and goes, and takes room away.
 const DISK: u64 = 640 * MIB;
 const DISK_SIZE: u64 = 256 * MIB;
 const DISK_FREE: u64 = 200 * MIB;
@@ -63,7 +63,7 @@ struct Times {
     version: Duration,
     /// Between two looks at the process; ten times that between two of the ballast's.
     look: Duration,
-    /// What a reader rests after a read.
+    /// The rest that a reader takes after a read.
     pause: Duration,
 }
 
@@ -285,16 +285,19 @@ impl Soak {
     /// Memory, descriptors and threads don't grow. The first quarter is for warming up.
     fn judge_growth(&self, samples: &[Sample], long: bool) {
         let warm = &samples[samples.len() / 4..];
-        let (slope, half) = (slope(warm), warm.len() / 2);
+        let (all, anonymous) = (slope(warm, |s| s.resident), slope(warm, |s| s.anonymous));
+        let half = warm.len() / 2;
         let most = |samples: &[Sample], of: fn(&Sample) -> usize| samples.iter().map(of).max().unwrap_or(0);
         let resident = |sample: &Sample| sample.resident as f64 / MIB as f64;
         eprintln!(
-            "resident {:.1} MiB after warming up, {:.1} at the end, slope {:+.2} % over that time",
+            "resident {:.1} MiB after warming up, {:.1} at the end, slope {:+.2} % over that time; without the program's \
+             own pages {:+.2} %",
             warm.first().map_or(0.0, resident),
             warm.last().map_or(0.0, resident),
-            slope * 100.0
+            all * 100.0,
+            anonymous * 100.0
         );
-        if long && slope > 0.02 {
+        if long && all.max(anonymous) > 0.02 {
             self.fail("memory grows");
         }
         let kinds: [(&str, fn(&Sample) -> usize); 2] = [("descriptors", |s| s.descriptors), ("threads", |s| s.threads)];

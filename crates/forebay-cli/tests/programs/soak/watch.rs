@@ -14,12 +14,14 @@ const GIVES_ROOM: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     pub(super) at: Duration,
+    /// Resident bytes, and those of them that are no pages of the program's file.
     pub(super) resident: u64,
+    pub(super) anonymous: u64,
     pub(super) descriptors: usize,
     pub(super) threads: usize,
 }
 
-/// What was seen of the process and of the folder.
+/// Observations of the process and of the folder.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) samples: Vec<Sample>,
@@ -30,10 +32,10 @@ pub(super) struct Seen {
     short_of_room: Option<Instant>,
 }
 
-/// Resident bytes of a process.
-fn resident(id: u32) -> u64 {
+/// A line of a process's status, in bytes.
+fn status(id: u32, name: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
-    let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok());
+    let kib = status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok());
     kib.unwrap_or(0u64) << 10
 }
 
@@ -57,9 +59,9 @@ impl Soak {
     /// Looks once; `at` is the time since the beginning.
     pub(super) fn look(&self, seen: &mut Seen, at: Duration) {
         let id = self.mount.running.id();
-        let resident = resident(id);
+        let (resident, anonymous) = (status(id, "VmRSS:"), status(id, "RssAnon:"));
         let (descriptors, threads) = (entries(&format!("/proc/{id}/fd")), entries(&format!("/proc/{id}/task")));
-        seen.samples.push(Sample { at, resident, descriptors, threads });
+        seen.samples.push(Sample { at, resident, anonymous, descriptors, threads });
         if resident > BUDGET + SLACK {
             self.fail(&format!("{} MiB resident", resident / MIB));
         }
@@ -130,11 +132,11 @@ impl Soak {
     }
 }
 
-/// The slope of the resident memory over the samples' time, as a share of its mean.
-pub(super) fn slope(samples: &[Sample]) -> f64 {
+/// The slope of a memory over the samples' time, as a share of its mean.
+pub(super) fn slope(samples: &[Sample], memory: fn(&Sample) -> u64) -> f64 {
     let count = samples.len().max(1) as f64;
     let mean = |of: &dyn Fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>() / count;
-    let (at, memory) = (|s: &Sample| s.at.as_secs_f64(), |s: &Sample| s.resident as f64);
+    let (at, memory) = (|s: &Sample| s.at.as_secs_f64(), |s: &Sample| memory(s) as f64);
     let (middle, mean_memory) = (mean(&at), mean(&memory));
     let spread = mean(&|s| (at(s) - middle).powi(2));
     let together = mean(&|s| (at(s) - middle) * (memory(s) - mean_memory));
