@@ -148,6 +148,10 @@ const BENCHES: &[(&str, Bench)] = &[
         let Options { quick, only, runs, peer: peers, .. } = Options::parse();
         peers::run(&peers::Wanted { smoke, quick, only, runs, peers })
     }),
+    ("kept", |smoke| {
+        let Options { quick, only, runs, peer: peers, .. } = Options::parse();
+        peers::kept(&peers::Wanted { smoke, quick, only, runs, peers })
+    }),
     ("replay", replay::run),
     ("curve", curve::run),
     ("trace-read", trace_read::run),

@@ -4,6 +4,7 @@
 //! the stored one.
 
 mod judge;
+mod kept;
 mod load;
 mod mounted;
 mod parquet;
@@ -28,6 +29,7 @@ use pattern::WrongBytes;
 use scene::{Contender, SETTINGS, Scene, Setting};
 use tool::Tool;
 
+pub(crate) use kept::run as kept;
 pub(crate) use tool::Peer;
 
 /// The loads that the user wants measured.

@@ -57,6 +57,9 @@ pub(crate) struct Cell {
     /// Bytes that the server sent, and bytes that readers got.
     pub(crate) fetched_bytes: f64,
     pub(crate) read_bytes: f64,
+    /// Bytes that the tool wrote to its cache on disk, if it is measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) written_bytes: Option<f64>,
     /// The most memory that the tool's processes had.
     pub(crate) peak_bytes: u64,
 }
@@ -95,7 +98,7 @@ pub(crate) fn print(rows: &[Row], json: bool) -> anyhow::Result<()> {
 }
 
 /// A table of loads and tools, a line a load. A cell has the figure, and in parentheses the number
-/// of requests and the bytes that they returned.
+/// of requests, the bytes that they returned, and those that were written to a disk.
 fn print_lines(lines: &[&Line]) {
     let mut tools: Vec<&str> = Vec::new();
     for cell in lines.iter().flat_map(|line| &line.tools) {
@@ -122,10 +125,13 @@ impl Cell {
     fn words(&self) -> String {
         let requests = self.gets + self.heads + self.lists + self.others;
         let value = if self.value < 100.0 { format!("{:.2}", self.value) } else { format!("{:.0}", self.value) };
-        if requests == 0.0 {
-            return value;
+        match self.written_bytes {
+            Some(written) => {
+                format!("{value} ({requests:.0}; {:.1} MB; {:.1} MB)", self.fetched_bytes / 1e6, written / 1e6)
+            }
+            None if requests == 0.0 => value,
+            None => format!("{value} ({requests:.0}; {:.1} MB)", self.fetched_bytes / 1e6),
         }
-        format!("{value} ({requests:.0}; {:.1} MB)", self.fetched_bytes / 1e6)
     }
 }
 

@@ -101,6 +101,8 @@ fn beside_other_mounts() {
         let rows = smoke(&["peers"]);
         assert!(rows.contains("rclone, the best peer") || rows.contains("s3fs, the best peer"), "{rows}");
         assert!(rows.contains("raw connections") && rows.contains("peak memory, a budget of 128 MiB"), "{rows}");
+        let rows = smoke(&["kept"]);
+        assert!(rows.contains("a start, files of 64 KiB, another mount") && rows.contains("written_bytes"), "{rows}");
     }
 }
 

@@ -11,6 +11,7 @@ mod tests;
 use std::fmt::Write as _;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use fault::{Fault, Which};
@@ -33,6 +34,7 @@ struct Shared {
     upstream: SocketAddr,
     requests: Requests,
     state: Mutex<State>,
+    broken: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -48,7 +50,7 @@ impl BreakingProxy {
     /// Starts a proxy in front of `upstream` that breaks all requests as `fault` says.
     pub fn start(upstream: SocketAddr, fault: Fault) -> io::Result<BreakingProxy> {
         let state = Mutex::new(State { fault, part: String::new(), concerned: 0 });
-        let shared = Arc::new(Shared { upstream, requests: Requests::default(), state });
+        let shared = Arc::new(Shared { upstream, requests: Requests::default(), state, broken: AtomicU64::new(0) });
         let serve = Arc::clone(&shared);
         let acceptor = Acceptor::start("breaking-proxy", move |stream, stop| serve.serve(stream, stop))?;
         Ok(BreakingProxy { shared, acceptor })
@@ -67,6 +69,11 @@ impl BreakingProxy {
     /// The requests that came, those that broke among them.
     pub fn requests(&self) -> &Requests {
         &self.shared.requests
+    }
+
+    /// How many requests met a fault, of all that came.
+    pub fn broken(&self) -> u64 {
+        self.shared.broken.load(Ordering::Relaxed)
     }
 
     /// Breaks all requests as `fault` says, from the next one on.
@@ -89,6 +96,7 @@ impl Shared {
         while let Ok(Some(request)) = reader.next() {
             self.requests.add(&request);
             let fault = self.fault(&request);
+            self.broken.fetch_add(u64::from(fault != Fault::None), Ordering::Relaxed);
             if let Fault::Latency(time) = fault {
                 stop.pause(time);
             }

@@ -88,6 +88,7 @@ impl Figure {
             fetched_bytes: count(|run| run.counts.bytes),
             read_bytes: count(|run| run.work.bytes),
             peak_bytes: self.peak(),
+            ..Cell::default()
         }
     }
 }

@@ -58,6 +58,11 @@ impl Mounted {
         tree(self.running.id()).into_iter().map(peak).sum()
     }
 
+    /// Bytes that its processes have written to disks, as the kernel counts them.
+    pub(super) fn written(&self) -> u64 {
+        tree(self.running.id()).into_iter().map(written).sum()
+    }
+
     /// All its processes, beginning with its first one.
     pub(super) fn processes(&self) -> Vec<u32> {
         tree(self.running.id())
@@ -115,4 +120,11 @@ fn peak(id: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or_default() * 1024
+}
+
+/// Bytes that a process has written to disks, the page cache's among them.
+fn written(id: u32) -> u64 {
+    let io = fs::read_to_string(format!("/proc/{id}/io")).unwrap_or_default();
+    let line = io.lines().find_map(|line| line.strip_prefix("write_bytes:")).unwrap_or_default();
+    line.trim().parse().unwrap_or_default()
 }

@@ -16,6 +16,7 @@ const NAME: &str = "table.parquet";
 /// Writes the table: hashes, which don't compress.
 const WRITE: &str = r"
 import duckdb, sys
+duckdb.execute('set enable_progress_bar = false')
 columns = ', '.join(f'hash(i * 11 + {k}) as c{k}' for k in range(11))
 duckdb.execute(f'''copy (select {columns} from range({sys.argv[2]}) t(i)) to '{sys.argv[1]}' (format parquet)''')
 ";

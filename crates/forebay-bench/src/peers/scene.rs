@@ -82,6 +82,21 @@ impl<'a> Scene<'a> {
         Ok(Scene { sizes, proxy: FarProxy::start(s3.address(), distance)?, folder })
     }
 
+    /// The proxy's address.
+    pub(super) fn endpoint(&self) -> String {
+        self.proxy.endpoint()
+    }
+
+    /// The answers until now.
+    pub(super) fn counts(&self) -> Counts {
+        self.proxy.counts()
+    }
+
+    /// The folder for mount points.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder
+    }
+
     /// One run. When it begins, memory holds no data of an earlier run.
     pub(super) fn measure(&self, contender: &Contender, load: Load, stored: &Stored) -> anyhow::Result<Run> {
         match contender {

@@ -57,18 +57,20 @@ pub(super) struct Where<'a> {
     pub(super) cache: &'a Path,
 }
 
-/// The options of Forebay; other tools have no such choice.
+/// The options of Forebay. Other tools have only the choice of the folder.
 #[derive(Clone, Debug)]
 pub(super) struct Manner {
     pub(super) memory: u64,
     /// The file of hints, if any.
     pub(super) hints: Option<PathBuf>,
+    /// Where a tool keeps what it reads from one mount to the next, if it does.
+    pub(super) kept: Option<PathBuf>,
 }
 
 impl Manner {
     /// The options for comparisons with other tools.
     pub(super) fn usual() -> Manner {
-        Manner { memory: MEMORY, hints: None }
+        Manner { memory: MEMORY, hints: None, kept: None }
     }
 }
 
@@ -103,8 +105,8 @@ impl Tool {
     pub(super) fn command(&self, place: &Where, manner: &Manner) -> Command {
         let mut command = match &self.program {
             Program::Forebay(path) => forebay(path, place, manner),
-            Program::Rclone(path) => rclone(path, place),
-            Program::S3fs(path) => s3fs(path, place),
+            Program::Rclone(path) => rclone(path, place, manner),
+            Program::S3fs(path) => s3fs(path, place, manner),
             Program::Shell(line) => shell(line, place),
         };
         command.env("XDG_CACHE_HOME", place.cache).env("XDG_CONFIG_HOME", place.cache);
@@ -125,24 +127,34 @@ fn forebay(path: &Path, place: &Where, manner: &Manner) -> Command {
     command.env("FOREBAY_CONFIG", "/dev/null").arg("mount").args(["--endpoint", place.endpoint]);
     command.args(["--memory", &manner.memory.to_string(), "--hints"]);
     command.arg(manner.hints.as_deref().unwrap_or(Path::new("off")));
+    if let Some(kept) = &manner.kept {
+        command.arg("--disk").arg(kept).args(["--disk-size", "4GiB", "--disk-free", "0"]);
+    }
     command.arg(format!("s3://{BUCKET}")).arg(place.point);
     command
 }
 
-fn rclone(path: &Path, place: &Where) -> Command {
+fn rclone(path: &Path, place: &Where, manner: &Manner) -> Command {
     let mut command = Command::new(path);
     command.arg("mount").arg(format!(":s3:{BUCKET}")).arg(place.point);
     command.args(["--config", "/dev/null", "--s3-provider", "Other", "--s3-env-auth", "--s3-region", "us-east-1"]);
     command.args(["--s3-endpoint", place.endpoint]);
-    command.args(["--read-only", "--use-server-modtime", "--vfs-cache-mode", "off"]);
+    command.args(["--read-only", "--use-server-modtime", "--vfs-cache-mode"]);
+    match &manner.kept {
+        Some(kept) => command.args(["full", "--cache-dir"]).arg(kept),
+        None => command.arg("off"),
+    };
     command
 }
 
-fn s3fs(path: &Path, place: &Where) -> Command {
+fn s3fs(path: &Path, place: &Where, manner: &Manner) -> Command {
     let mut command = Command::new(path);
     command.arg(BUCKET).arg(place.point).args(["-f", "-o"]);
     command.arg(format!("ro,url={},use_path_request_style,endpoint=us-east-1", place.endpoint));
     command.arg("-o").arg(format!("tmpdir={}", place.cache.display()));
+    if let Some(kept) = &manner.kept {
+        command.arg("-o").arg(format!("use_cache={}", kept.display()));
+    }
     command
 }
 

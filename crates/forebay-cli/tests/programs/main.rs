@@ -26,6 +26,7 @@ mod reference;
 mod refusals;
 mod servers;
 mod several;
+mod soak;
 mod start;
 mod striped;
 mod tier;
