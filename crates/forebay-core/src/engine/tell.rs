@@ -170,13 +170,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         self.told.looks(self.now);
         self.spend();
-        let others = self.memory.size() - self.memory.lists_have();
         if whose == (For::Others { again: true }) {
             self.told.regrets();
         }
         let turn = match whose {
             For::List => true,
-            For::Others { again } => again || others < self.memory.size() / 2 || !self.told.is_followed(),
+            For::Others { again } => again || self.memory.lists_owe() || !self.told.is_followed(),
         };
         if turn {
             self.lists_give(0, out);
