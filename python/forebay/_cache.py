@@ -59,7 +59,7 @@ class Cache:
         """
         line = arguments("Cache", "cache", {"memory": memory, "policy": policy, **options})
         named = sources(source)
-        self._cache = _forebay.Cache([*line, "--", *named], list((settings or {}).items()))
+        self._cache = _forebay.Cache([*line, "--", *named], _settings(settings))
 
     @classmethod
     def _over(cls, cache: _forebay.Cache) -> Cache:
@@ -71,24 +71,32 @@ class Cache:
         """Opens a file for reading."""
         if mode not in ("rb", "r"):
             raise ValueError(f"a cache only reads: mode is 'rb', not {mode!r}")
-        name = os.fspath(path)
+        name = os.fsdecode(path)
         return File(self, self._cache.open(name), name)
 
     def read(self, path: str | os.PathLike[str], offset: int = 0, length: int | None = None) -> bytes:
         """Reads a range of a file, or all of it; fewer bytes at its end."""
-        return self._cache.read(os.fspath(path), offset, length)
+        try:
+            return self._cache.read(os.fsdecode(path), offset, length)
+        except OverflowError:
+            raise ValueError(_NO_PLACE.format(f"{os.fsdecode(path)}, {offset}, {length}")) from None
 
     def read_ranges(self, ranges: Iterable[tuple[str | os.PathLike[str], int, int | None]]) -> list[bytes]:
         """Reads ranges, each given as path, offset and length. All of them are under way at once."""
-        return self._cache.read_ranges([(os.fspath(path), offset, length) for path, offset, length in ranges])
+        wanted = [_triple(one, "path, offset and length") for one in ranges]
+        try:
+            return self._cache.read_ranges(wanted)
+        except OverflowError:
+            wrong = next((one for one in wanted if not _is_place(one)), wanted)
+            raise ValueError(_NO_PLACE.format(wrong)) from None
 
     def info(self, path: str | os.PathLike[str] = "") -> dict[str, Any]:
         """The name, type (``file`` or ``directory``) and size of a path."""
-        return self._cache.info(os.fspath(path))
+        return self._cache.info(os.fsdecode(path))
 
     def list(self, path: str | os.PathLike[str] = "") -> list[dict[str, Any]]:
         """The names in a folder, each as :meth:`info` has it."""
-        return self._cache.list(os.fspath(path))
+        return self._cache.list(os.fsdecode(path))
 
     def hint(self, wanted: Iterable[Wanted], list: str = "default", mode: str = "append") -> None:
         """Tells what will be read next, in order, so that it is fetched ahead.
@@ -99,7 +107,11 @@ class Cache:
         :raises OSError: the names that wait take an eighth of the memory, and more than 8 MiB
         """
         for piece in pieces(wanted):
-            self._cache.hint(list, mode, piece)
+            try:
+                self._cache.hint(list, mode, piece)
+            except OverflowError:
+                wrong = next((one for one in piece if not _is_place(one)), piece)
+                raise ValueError(_NO_PLACE.format(wrong)) from None
             mode = "append" if mode == "replace" else mode
 
     def hints(self) -> builtins.list[dict[str, Any]]:
@@ -134,7 +146,10 @@ class Cache:
         self.close()
 
     def __repr__(self) -> str:
-        return "<forebay.Cache, closed>" if self.closed else f"<forebay.Cache of {self._cache.describe()}>"
+        try:
+            return "<forebay.Cache, closed>" if self.closed else f"<forebay.Cache of {self._cache.describe()}>"
+        except RuntimeError:
+            return "<forebay.Cache of the process that this one was forked from>"
 
     def __reduce__(self) -> Any:
         raise TypeError("a cache cannot be pickled: use forebay.mount() in the parent, or open a cache in each process")
@@ -143,19 +158,56 @@ class Cache:
 def sources(source: Sources) -> Sequence[str]:
     """Sources as the command takes them."""
     if isinstance(source, Mapping):
-        return [f"{name}={os.fsdecode(place)}" for name, place in source.items()]
+        return [f"{_named(name)}={os.fsdecode(place)}" for name, place in source.items()]
     if isinstance(source, (str, os.PathLike)):
         return [os.fsdecode(source)]
     kind = type(source).__name__
     raise TypeError(f"a source is a path, a URL, or a mapping from names to these, not {kind}")
 
 
+#: The refusal of numbers that are no place in a file.
+_NO_PLACE = "{}: a place in a file is a number of bytes from 0 to 2^64 - 1"
+
+
+def _named(name: object) -> str:
+    """The name of a source among several."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a source is a text, not {type(name).__name__}: {name!r}")
+    if not name or "/" in name or "=" in name:
+        raise ValueError(f"{name!r} cannot be the name of a source: each is a folder, so it has no '/', and no '='")
+    return name
+
+
+def _settings(settings: Mapping[str, str] | None) -> list[tuple[str, str]]:
+    """Settings as pairs of texts."""
+    if settings is None:
+        return []
+    if not isinstance(settings, Mapping):
+        raise TypeError(f"settings are a mapping from names to texts, not {type(settings).__name__}")
+    for name, value in settings.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise TypeError(f"the setting {name!r} must be a text, not {type(value).__name__}")
+    return list(settings.items())
+
+
+def _triple(one: Any, parts: str) -> Want:
+    """A path with two numbers."""
+    if not isinstance(one, (tuple, list)) or len(one) != 3:
+        raise TypeError(f"{one!r} is none of {parts}")
+    return os.fsdecode(one[0]), one[1], one[2]
+
+
+def _is_place(want: Want) -> bool:
+    return all(number is None or 0 <= number < 1 << 64 for number in want[1:])
+
+
 def pieces(wanted: Iterable[Wanted]) -> Iterator[list[Want]]:
     """Hints as lists of so many at most, so that millions need no memory here; at least one list."""
-    if isinstance(wanted, (str, os.PathLike)):
+    if isinstance(wanted, (str, bytes, os.PathLike)):
         raise TypeError("hints are a list: give [path], not a path")
     wants = (
-        (os.fspath(one[0]), one[1], one[2]) if isinstance(one, tuple) else (os.fspath(one), 0, None) for one in wanted
+        _triple(one, "path, first byte and end") if isinstance(one, tuple) else (os.fsdecode(one), 0, None)
+        for one in wanted
     )
     piece = list(itertools.islice(wants, TOGETHER))
     yield piece

@@ -8,7 +8,7 @@ import json
 import os
 import socket
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -80,7 +80,10 @@ def _connection(mount: str) -> Iterator[_Connection]:
         place = attribute(mount, "socket")
     except OSError as error:
         if error.errno == errno.ENODATA:
-            words = f"{mount}: it takes no hints, since it has no control socket; mount it with --control unix:PATH"
+            words = (
+                f"{mount}: it takes no hints, since it has no control socket: it is no forebay mount, or one without; "
+                "mount it with --control unix:PATH"
+            )
             raise OSError(errno.ENODATA, words) from None
         raise
     connection = _Connection(place)
@@ -93,7 +96,9 @@ def _connection(mount: str) -> Iterator[_Connection]:
 
 
 def _ask(connection: _Connection, mount: str, method: str, path: str, body: bytes | None) -> bytes:
-    connection.request(method, path, body, {"Content-Type": "application/jsonl"})
+    # A mount that refuses a request may answer before it has heard all of it.
+    with suppress(BrokenPipeError, ConnectionResetError):
+        connection.request(method, path, body, {"Content-Type": "application/jsonl"})
     answer = connection.getresponse()
     said = answer.read()
     if answer.status not in (200, 202):

@@ -83,6 +83,9 @@ class Mount:
         finally:
             if process.stdout is not None:
                 process.stdout.close()
+        if process.returncode < 0:
+            # It was killed, and what it left behind answers nothing.
+            subprocess.run([_unmounter(), "-u", "-z", self.path], stderr=subprocess.DEVNULL, check=False)
         if self._own_folder is not None:
             _remove(self._own_folder)
 
@@ -153,8 +156,16 @@ def mount(
     return Mount(point, process, folder)
 
 
+def _unmounter() -> str:
+    """The program by which a user unmounts what FUSE left."""
+    return shutil.which("fusermount3") or shutil.which("fusermount") or "fusermount3"
+
+
 def _remove(folder: str) -> None:
-    """Removes a mount's own folder: nothing is left in it but an empty mount point."""
+    """Removes a mount's own folder: nothing is left in it but an empty mount point, and the socket of
+    a mount that was killed."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(folder, "control"))
     with contextlib.suppress(FileNotFoundError):
         os.rmdir(os.path.join(folder, "mount"))
     os.rmdir(folder)

@@ -57,6 +57,11 @@ class Ordered:
         :param cache: a :class:`forebay.Mount`, a :class:`forebay.Cache`, or a folder in a mount
         :param list: the name of the list; by default one of this object's own
         """
+        if not isinstance(cache, (str, os.PathLike)) and not hasattr(cache, "hint"):
+            kind = type(cache).__name__
+            raise TypeError(f"cache is a forebay.Mount, a forebay.Cache or a folder in a mount, not {kind}")
+        if not callable(paths) and not hasattr(paths, "__getitem__"):
+            raise TypeError(f"paths are a sequence, or a function from index to path, not {type(paths).__name__}")
         self.sampler = sampler
         self.paths = paths
         self.cache = cache

@@ -204,8 +204,21 @@ def test_exceptions_are_pythons(cache, folder, tmp_path):
             forebay.Cache(wrong)
     with pytest.raises(TypeError):
         cache.read(7)
-    with pytest.raises((TypeError, OverflowError)):
-        cache.read("odd", -1)
+    for offset, length in [(-1, None), (0, -1), (1 << 64, None)]:
+        with pytest.raises(ValueError, match="a place in a file is a number of bytes"):
+            cache.read("odd", offset, length)
+    for wrong in [("odd", 0), ("odd", 0, 1, 2), "odd"]:
+        with pytest.raises(TypeError, match="none of path, offset and length"):
+            cache.read_ranges([wrong])
+    with pytest.raises(ValueError, match="'odd', -1, 5.*a place in a file"):
+        cache.read_ranges([("odd", 0, 5), ("odd", -1, 5)])
+    for wrong in ["a/b", "", "a=b"]:
+        with pytest.raises(ValueError, match="cannot be the name of a source"):
+            forebay.Cache({wrong: tmp_path})
+    with pytest.raises(TypeError, match="settings are a mapping"):
+        forebay.Cache(tmp_path, settings=["region"])
+    with pytest.raises(TypeError, match="the setting 'region' must be a text, not int"):
+        forebay.Cache(tmp_path, settings={"region": 1})
     with pytest.raises(ValueError, match="only reads"):
         cache.open("odd", "wb")
     with pytest.raises(ValueError, match="append, replace and clear"):
@@ -292,6 +305,26 @@ def test_a_forked_child_is_told(cache, objects):
     assert cache.read("odd") == objects["odd"]
 
 
+@pytest.mark.parametrize("remote", [False, True])
+def test_a_forked_child_opens_a_cache_of_its_own(remote, s3, objects, tmp_path):
+    """Nothing of the parent's threads is there, and nothing of them is used."""
+    (tmp_path / "odd").write_bytes(objects["odd"])
+    place, options = (f"s3://{BUCKET}", s3.options) if remote else (tmp_path, {})
+    with forebay.Cache(place, memory="32MiB", **options) as cache:
+        assert cache.read("odd") == objects["odd"]
+        child = os.fork()
+        if child == 0:
+            try:
+                signal.alarm(60)
+                assert "forked from" in repr(cache)
+                with forebay.Cache(place, memory="32MiB", **options) as own:
+                    os._exit(0 if own.read("odd") == objects["odd"] else 1)
+            except BaseException:
+                os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert cache.read("odd", 1, 5) == objects["odd"][1:6]
+
+
 def test_several_sources_are_folders(tmp_path, s3, objects):
     (tmp_path / "file").write_bytes(b"local")
     with forebay.Cache({"here": tmp_path, "there": f"s3://{BUCKET}"}, memory="64MiB", **s3.options) as cache:
@@ -361,8 +394,11 @@ def test_hints_that_make_no_sense(cache):
         cache.hint(["../odd"])
     with pytest.raises(TypeError):
         cache.hint([7])
-    with pytest.raises((TypeError, OverflowError)):
+    with pytest.raises(ValueError, match="'odd', -1, 5.*a place in a file"):
         cache.hint([("odd", -1, 5)])
+    for wrong in [("odd", 1), ("odd", 1, 2, 3)]:
+        with pytest.raises(TypeError, match="none of path, first byte and end"):
+            cache.hint([wrong])
     with pytest.raises(OSError, match="were taken; tell the rest"):
         cache.hint(f"folder/{number:0200}" for number in range(100_000))
     cache.hint([], mode="clear")

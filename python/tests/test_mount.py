@@ -97,6 +97,17 @@ def test_a_busy_mount_says_so_and_ends_later(folder, monkeypatch):
     os.rmdir(data.path)
 
 
+def test_a_killed_mount_says_so_and_leaves_nothing(folder):
+    place, _ = folder
+    with forebay.mount(place, memory="32MiB") as data:
+        os.kill(data._process.pid, signal.SIGKILL)
+        data._process.wait()
+        for call in [lambda: data.hint(["file-1"]), data.hints, data.stats]:
+            with pytest.raises(OSError, match="its forebay is gone; mount it again"):
+                call()
+    assert not mounted(data.path) and not os.path.exists(os.path.dirname(data.path))
+
+
 def test_what_cannot_be_mounted(tmp_path):
     with pytest.raises(OSError, match="no-such-folder"):
         forebay.mount(tmp_path / "no-such-folder")

@@ -90,6 +90,17 @@ def test_a_cache_in_the_process(folder):
         assert [told["accepted"] for told in cache.hints()] == [len(names)] * 2
 
 
+def test_what_cannot_be_told(folder):
+    place, made = folder
+    for wrong in [None, 3]:
+        with pytest.raises(TypeError, match="cache is a forebay.Mount"):
+            Ordered(range(2), ["a", "b"], cache=wrong)
+    with pytest.raises(TypeError, match="paths are a sequence"):
+        Ordered(range(2), {"a", "b"}, cache=place)
+    with pytest.raises(OSError, match="it is no forebay mount, or one without"):
+        list(Ordered(range(1), list(made), cache=place))
+
+
 def test_it_is_copied_to_workers():
     copy = pickle.loads(pickle.dumps(Ordered(Sampler(3), ["a", "b", "c"], cache="/mnt")))
     assert len(copy) == 3 and copy.paths == ["a", "b", "c"]

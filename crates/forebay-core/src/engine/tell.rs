@@ -170,13 +170,12 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         }
         self.told.looks(self.now);
         self.spend();
-        let others = self.memory.size() - self.memory.lists_have();
         if whose == (For::Others { again: true }) {
             self.told.regrets();
         }
         let turn = match whose {
             For::List => true,
-            For::Others { again } => again || others < self.memory.size() / 2 || !self.told.is_followed(),
+            For::Others { again } => again || self.memory.lists_owe() || !self.told.is_followed(),
         };
         if turn {
             self.lists_give(0, out);
@@ -210,9 +209,10 @@ impl<R: Replacement, I: Index> Engine<R, I> {
         self.told.looks(self.now);
         self.spend();
         let sharers = self.lookahead.sharers(&self.memory, &self.storage);
-        // Lists have the room of the prefetch cache, and most of their own frames.
+        // Lists have the room of the prefetch cache, and most of their own frames and of free ones.
         let room = self.memory.ahead(sharers).room.saturating_sub(self.memory.unread_pages());
-        let room = room.max(self.memory.lists_have() / 4 * 3).max(self.memory.size() / 8);
+        let theirs = self.memory.lists_have() + self.memory.free();
+        let room = room.max(theirs / 4 * 3).max(self.memory.size() / 8);
         let mut busy: Vec<ToldId> = Vec::new();
         while let Some(wanted) = self.told.next(&busy) {
             let extent = wanted.extent();
@@ -222,7 +222,11 @@ impl<R: Replacement, I: Index> Engine<R, I> {
             };
             let device = self.storage.device(file.device_of(extent.start));
             let at_once = self.told.at_once(device, self.storage.competitive_depth(file, extent.start));
-            let taken = device.under_way >= at_once && device.told_under_way > 0;
+            // Readers of the list that wait are no reason to fetch less for it.
+            let taken = match device.seeks() {
+                true => device.under_way >= at_once && device.told_under_way > 0,
+                false => device.told_under_way >= at_once,
+            };
             let deep = room.min(self.told.depth(at_once));
             if !taken && self.told.ahead() >= deep && self.told.hurries() {
                 self.spend();

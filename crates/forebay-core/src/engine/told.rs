@@ -390,14 +390,15 @@ impl Told {
     }
 
     /// How many requests under way keep a device busy on which a switch is worth so many blocks:
-    /// switch cost × rate × channels, and what is being transferred. Requests that wait for one arm
-    /// do not come sooner for being many.
+    /// switch cost × rate × channels, and what is being transferred. The switch cost counts twice:
+    /// it is a median, and answers come unevenly. Requests that wait for one arm do not come sooner
+    /// for being many.
     pub(super) fn at_once(&self, device: &Device, worth_a_switch: u32) -> u32 {
         let (channels, piece) = (device.cost.channels.max(1), self.piece.max(1));
         if device.seeks() {
             return channels;
         }
-        let busy = u64::from(channels) * (u64::from(worth_a_switch) + u64::from(piece)) / u64::from(piece);
+        let busy = u64::from(channels) * (2 * u64::from(worth_a_switch) + u64::from(piece)) / u64::from(piece);
         u32::try_from(busy).unwrap_or(u32::MAX).min(channels.max(MOST_REQUESTS))
     }
 

@@ -204,7 +204,7 @@ pub struct Miss<'a> {
     pub under_way: u32,
     /// C_switch · R_tr there, in blocks, at least 1.
     pub competitive_depth: u32,
-    /// Free frames.
+    /// Free frames, and those that told lists give.
     pub free: u32,
     /// The bytes of a block.
     pub block_bytes: u32,

@@ -138,7 +138,7 @@ impl Lookahead {
             device: &device.cost,
             under_way: device.under_way,
             competitive_depth: storage.competitive_depth(file, block),
-            free: memory.free(),
+            free: memory.free_for_others(),
             block_bytes: storage.block_bytes(),
             is_there: &|key| memory.resident(key).is_some(),
         })

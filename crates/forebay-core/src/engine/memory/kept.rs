@@ -97,6 +97,18 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         self.size() > self.lists_have() + self.free() + self.directory.frames.len(FETCHING)
     }
 
+    /// Whether lists give frames to readers that no list names, since these have less than half.
+    pub(in crate::engine) fn lists_owe(&self) -> bool {
+        self.size() - self.lists_have() < self.size() / 2
+    }
+
+    /// Frames that readers have for the asking whom no list names: free ones, and those that lists
+    /// give them.
+    pub(in crate::engine) fn free_for_others(&self) -> u32 {
+        let others = self.size() - self.lists_have();
+        self.free() + (self.size() / 2).saturating_sub(others).min(self.lists_have())
+    }
+
     /// Prefetched frames that streams have.
     pub(in crate::engine) fn unread_pages(&self) -> u32 {
         self.unread.reclaimer().map_or(0, |reclaimer| reclaimer.len(&self.directory.frames))
