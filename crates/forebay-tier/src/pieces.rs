@@ -12,16 +12,20 @@ use forebay_source::io::Read;
 use crate::disk::give_up_direct;
 use crate::figures::count;
 use crate::fingerprint::Fingerprint;
-use crate::layout::{byte_at, bytes};
+use crate::layout::{CHUNK_BLOCKS, byte_at, bytes};
 use crate::store::{Lying, Store};
 
 /// Reads that fail one after another until the tier is given up.
 const PATIENCE: u32 = 16;
 
+/// The most blocks that one read brings: 256 KiB. Checksums of one read are then made while the
+/// disk brings the next. A disk gains little by longer reads.
+const MOST: u32 = 4 * CHUNK_BLOCKS;
+
 /// Called with the memory, and the blocks that are not in it.
 pub(crate) type Then = Box<dyn FnOnce(Segments, Vec<Run>) + Send>;
 
-/// Pieces that one read brings: one, or whole ones next to each other, in the file and on disk.
+/// Pieces that one read brings: one, or whole ones next to each other, in the file and on the disk.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub(crate) of: Fingerprint,
@@ -46,8 +50,9 @@ impl Group {
         let (last, next) = (&last.found, &next.found);
         let (at, to) = (last.piece.place, next.piece.place);
         let whole = last.part == last.piece.run && next.part == next.piece.run;
+        let short = self.blocks() + next.part.len <= MOST;
         let beside = at.segment == to.segment && at.block + last.piece.run.len == to.block;
-        whole && beside && last.part.end() == next.part.start
+        short && whole && beside && last.part.end() == next.part.start
     }
 
     /// The first block that is wanted.
