@@ -119,7 +119,7 @@ pub enum Admit {
     /// Those that were fetched before.
     Second,
     /// Those that were fetched before, and while the tier is full, more often than those that they
-    /// would replace.
+    /// would replace. The first sixteenth of the tier takes everything.
     #[default]
     Often,
 }
@@ -248,7 +248,14 @@ impl Tier {
             let piece = index.find(part.file, part.start / chunk_blocks, part.start);
             piece.is_some_and(|piece| piece.run.end() >= part.end())
         };
-        worth.extend(parts(run, chunk_blocks).filter(|&part| !there(part) && admission.admits(part, compared)));
+        let often = self.setup.rules.admit == Admit::Often;
+        let mut at_first = if often { self.segments.room_at_first() } else { 0 };
+        worth.extend(parts(run, chunk_blocks).filter(|&part| {
+            let admitted = u64::from(part.len) <= at_first || admission.admits(part, compared);
+            let taken = !there(part) && admitted;
+            at_first = at_first.saturating_sub(if taken { part.len.into() } else { 0 });
+            taken
+        }));
     }
 
     /// Takes room for so many blocks in the open segment. The tier forgets the blocks that lay

@@ -1,7 +1,8 @@
 //! Which fetched blocks are worth a write.
 //!
 //! The blocks of a scan are fetched once, so a piece has to be fetched a second time before it is
-//! written. That also keeps away what memory holds: it is not fetched again. While the tier is
+//! written. That also keeps away what memory holds: it is not fetched again. Only the first
+//! sixteenth of a new tier takes everything, for it is of use after a restart. While the tier is
 //! full, a piece has to be fetched more often than those that it would replace, as TinyLFU has it
 //! (Einziger, Friedman and Manes, ACM Transactions on Storage 2017, §3). So of a data set that is
 //! larger than the tier and read round after round, the tier keeps one part, and has it in each

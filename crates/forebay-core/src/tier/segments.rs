@@ -7,6 +7,9 @@ use super::{Evict, Place};
 
 /// A segment is over that was not read for so many times its longest pause.
 const PAUSES: u64 = 4;
+/// One in so many segments takes what was fetched once. A start and a query are then there after a
+/// restart, also if memory kept them from a second fetch, and a scan writes no more than that.
+const FIRST: u64 = 16;
 /// How many offers pass before another victim is looked for.
 const OFFERS: u32 = 256;
 
@@ -113,6 +116,13 @@ impl Segments {
     /// for it.
     pub(super) fn has_room(&self, blocks: u32) -> bool {
         self.free > 0 || self.open.is_some() && !self.replaces && self.next + blocks <= self.blocks
+    }
+
+    /// Blocks that there is room for in the first segments that are written.
+    pub(super) fn room_at_first(&self) -> u64 {
+        let (count, blocks) = (self.states.len() as u64, u64::from(self.blocks));
+        let left = if self.open.is_some() { blocks - u64::from(self.next) } else { 0 };
+        (count / FIRST * blocks + left).saturating_sub((count - u64::from(self.free)) * blocks)
     }
 
     /// How often the pieces of the segment were fetched that would be given up next, as `mean`
