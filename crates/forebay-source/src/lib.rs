@@ -19,6 +19,7 @@ pub mod pacer;
 mod remote;
 pub mod runtime;
 mod segments;
+mod shared;
 pub mod size;
 pub mod striped;
 mod tier;

@@ -3,13 +3,12 @@
 
 use std::future::Future;
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Weak};
 
-use parking_lot::Mutex;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::{Error, Result};
+use crate::{Error, Result, shared};
 
 /// Threads of the runtime at most. They only move bytes from sockets into frames.
 const THREADS: usize = 4;
@@ -24,16 +23,13 @@ struct Threads(Option<Runtime>);
 
 /// The runtime of this process.
 pub fn shared() -> io::Result<Shared> {
-    static SHARED: Mutex<Weak<Threads>> = Mutex::new(Weak::new());
-    let mut shared = SHARED.lock();
-    if let Some(threads) = shared.upgrade() {
-        return Ok(Shared(threads));
-    }
-    let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, THREADS));
-    let runtime =
-        Builder::new_multi_thread().worker_threads(threads).thread_name("forebay-store").enable_all().build()?;
-    let threads = Arc::new(Threads(Some(runtime)));
-    *shared = Arc::downgrade(&threads);
+    static SHARED: shared::Shared<Threads> = shared::Shared::new();
+    let threads = SHARED.get(|| {
+        let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, THREADS));
+        let runtime =
+            Builder::new_multi_thread().worker_threads(threads).thread_name("forebay-store").enable_all().build()?;
+        Ok(Arc::new(Threads(Some(runtime))))
+    })?;
     Ok(Shared(threads))
 }
 

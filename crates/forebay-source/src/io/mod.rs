@@ -12,11 +12,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Weak};
-
-use parking_lot::Mutex;
+use std::sync::Arc;
 
 use crate::Segments;
+use crate::shared::Shared;
 
 pub use pool::Pool;
 pub use ring::Ring;
@@ -48,21 +47,17 @@ pub trait Reader: Send + Sync + 'static {
 /// Every open file costs a descriptor, so this also raises the soft limit of descriptors to the
 /// hard one.
 pub fn shared() -> io::Result<Arc<dyn Reader>> {
-    static SHARED: Mutex<Option<Weak<dyn Reader>>> = Mutex::new(None);
-    let mut shared = SHARED.lock();
-    if let Some(reader) = shared.as_ref().and_then(Weak::upgrade) {
-        return Ok(reader);
-    }
-    raise_descriptor_limit();
-    let reader: Arc<dyn Reader> = match Ring::new() {
-        Ok(ring) => Arc::new(ring),
-        Err(error) => {
-            log::info!("no io_uring ({error}): reading files with a pool of threads");
-            Arc::new(Pool::new(pool::THREADS)?)
-        }
-    };
-    *shared = Some(Arc::downgrade(&reader));
-    Ok(reader)
+    static SHARED: Shared<dyn Reader> = Shared::new();
+    SHARED.get(|| {
+        raise_descriptor_limit();
+        Ok(match Ring::new() {
+            Ok(ring) => Arc::new(ring),
+            Err(error) => {
+                log::info!("no io_uring ({error}): reading files with a pool of threads");
+                Arc::new(Pool::new(pool::THREADS)?)
+            }
+        })
+    })
 }
 
 fn raise_descriptor_limit() {
