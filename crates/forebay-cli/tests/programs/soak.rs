@@ -300,9 +300,9 @@ impl Soak {
         if long && all.max(anonymous) > 0.02 {
             self.fail("memory grows");
         }
-        let kinds: [(&str, fn(&Sample) -> usize); 2] = [("descriptors", |s| s.descriptors), ("threads", |s| s.threads)];
-        for (name, of) in kinds {
-            let (first, second) = (most(&warm[..half], of), most(&warm[half..], of));
+        let halves = |of: fn(&Sample) -> usize| (most(&warm[..half], of), most(&warm[half..], of));
+        let kinds = [("descriptors", halves(|s| s.descriptors)), ("threads", halves(|s| s.threads))];
+        for (name, (first, second)) in kinds {
             eprintln!("at most {first} {name}, and {second} in the second half");
             if long && second > first + first / 4 {
                 self.fail(&format!("{name} grow"));
