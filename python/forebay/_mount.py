@@ -85,7 +85,8 @@ class Mount:
                 process.stdout.close()
         if process.returncode < 0:
             # It was killed, and what it left behind answers nothing.
-            subprocess.run([_unmounter(), "-u", "-z", self.path], stderr=subprocess.DEVNULL, check=False)
+            with contextlib.suppress(FileNotFoundError):
+                subprocess.run([_unmounter(), "-u", "-z", self.path], stderr=subprocess.DEVNULL, check=False)
         if self._own_folder is not None:
             _remove(self._own_folder)
 

@@ -49,9 +49,14 @@ impl Counters {
         self.hits + self.misses + self.joined + self.late
     }
 
-    /// Prefetched blocks that were referenced.
-    pub fn read_ahead(&self) -> u64 {
-        self.used + self.late
+    /// Prefetched blocks that no told list names and that were referenced.
+    pub fn used_untold(&self) -> u64 {
+        (self.used + self.late).saturating_sub(self.hints_used)
+    }
+
+    /// Prefetched blocks that no told list names and that were given up unreferenced.
+    pub fn wasted_untold(&self) -> u64 {
+        self.wasted.saturating_sub(self.hints_wasted)
     }
 
     /// First references to blocks that were not kept from before, fetched ahead or not.

@@ -13,6 +13,7 @@
 
 mod audit;
 mod dispatch;
+mod failures;
 mod file;
 mod held;
 mod lease;
@@ -42,6 +43,7 @@ use crate::world::{Real, World};
 
 pub use audit::Audit;
 use dispatch::CallOff;
+use failures::Failures;
 pub use file::OpenFile;
 pub(crate) use held::Held;
 pub use lease::Lease;
@@ -105,6 +107,7 @@ pub struct Engine {
     /// The number of devices.
     devices: usize,
     pub(crate) clocks: Clocks,
+    failures: Failures,
 }
 
 /// Called with the outcome once a read is over.
@@ -235,6 +238,7 @@ impl Engine {
             budget,
             devices: count,
             clocks: Clocks::new(count),
+            failures: Failures::default(),
         }))
     }
 

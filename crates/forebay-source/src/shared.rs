@@ -1,8 +1,8 @@
 //! Threads that all sources of a process share, and that end with the last of them.
 //!
-//! A forked child has none of the threads, so it starts its own. What its parent had is not
-//! touched there: the kernel gives a child no copy of a ring. A child that is forked while another
-//! thread starts them waits for ever for the lock. That takes less than a millisecond, once.
+//! A forked child has none of the threads, so it starts its own. It does not touch its parent's
+//! threads or ring: a child has no copy of a ring's memory. If a child is forked while another
+//! thread holds the lock to start them, it waits for ever. The lock is held for that start alone.
 
 use std::io;
 use std::sync::{Arc, Weak};

@@ -80,9 +80,10 @@ pub(crate) fn run(wanted: &Wanted) -> anyhow::Result<Vec<Row>> {
         }
         let Some(stored) = load.store(&s3, &sizes, folder.path())? else { continue };
         let mut runs: Vec<Vec<[Round; 5]>> = all.iter().map(|_| Vec::new()).collect();
+        let settles = if wanted.smoke { Duration::from_millis(50) } else { WRITES };
         for _ in 0..if wanted.smoke { 1 } else { wanted.runs.max(1) } {
             for (tool, runs) in all.iter().zip(&mut runs) {
-                match rounds(&scene, tool, load, &stored) {
+                match rounds(&scene, tool, load, &stored, settles) {
                     Ok(rounds) => runs.push(rounds),
                     Err(error) if tool.name != "Forebay" && !error.is::<WrongBytes>() => {
                         eprintln!("  {}, {}: {error:#}", load.title(), tool.name);
@@ -97,24 +98,26 @@ pub(crate) fn run(wanted: &Wanted) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// All rounds of a load by one tool, with a folder of its own.
-fn rounds(scene: &Scene, tool: &Tool, load: Load, stored: &Stored) -> anyhow::Result<[Round; 5]> {
+/// All rounds of a load by one tool, with a folder of its own. After each round a mount has time to
+/// write what it read.
+fn rounds(scene: &Scene, tool: &Tool, load: Load, stored: &Stored, settles: Duration) -> anyhow::Result<[Round; 5]> {
     let kept = tempfile::tempdir()?;
     let manner = Manner { memory: MEMORY, kept: Some(kept.path().to_owned()), ..Manner::usual() };
-    let (mut rounds, mut mount, mut number) = ([Round::default(); 5], None, usize::MAX);
+    let (mut rounds, mut mount, mut number) = ([Round::default(); 5], None, None);
     for (at, &(_, by)) in ROUNDS.iter().enumerate() {
-        if by != number {
+        if number != Some(by) {
             drop(mount.take());
             forget(kept.path())?;
             mount = Some(Mounted::start(tool, &manner, &scene.endpoint(), scene.folder())?);
-            number = by;
+            number = Some(by);
         }
         let mounted: &Mounted = mount.as_ref().context("it was just mounted")?;
         let (before, written) = (scene.counts(), mounted.written());
         let scope = Scope { folder: mounted.point(), limit: Duration::from_secs(600) };
         let work = load.read(stored, scope, at)?;
-        std::thread::sleep(WRITES);
-        rounds[at] = Round { work, counts: scene.counts().since(&before), written: mounted.written() - written };
+        std::thread::sleep(settles);
+        rounds[at] =
+            Round { work, counts: scene.counts().since(&before), written: mounted.written().saturating_sub(written) };
     }
     Ok(rounds)
 }

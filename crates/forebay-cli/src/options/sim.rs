@@ -187,8 +187,8 @@ pub(crate) struct Time {
 
     /// Put a disk tier of this size before the devices
     ///
-    /// It keeps blocks that were fetched twice, as `forebay mount --disk` does. A size is as with
-    /// --memory. Example: `--disk 200GiB`
+    /// It keeps blocks that were fetched twice, and any in its first sixteenth, as `forebay mount
+    /// --disk` does. A size is as with --memory. Example: `--disk 200GiB`
     #[arg(long, value_name = "SIZE", requires = "device")]
     pub(crate) disk: Option<Capacity>,
 

@@ -15,8 +15,8 @@ pub(crate) struct Tier {
     /// Keep blocks that memory gives up in this folder; may be given several times
     ///
     /// The folder should be on a disk that is faster than the sources. What is there outlives the
-    /// command. A block is kept once it is fetched for the second time, and in the first sixteenth
-    /// at once. Example: `--disk /nvme/forebay --disk-size 200GiB`
+    /// command. A block is kept once it is fetched for the second time. The first sixteenth of an
+    /// empty folder takes blocks at once. Example: `--disk /nvme/forebay --disk-size 200GiB`
     #[arg(long, value_name = "FOLDER")]
     pub(crate) disk: Vec<PathBuf>,
 

@@ -14,9 +14,10 @@
 //!
 //! A block that is under way counts as had, since its reader waits less. Where most of what was
 //! fetched ahead goes unread, and no more is gained than lost, the device *rests*. It is tried
-//! again after as many references as some windows had, each time in vain after twice as many; or
-//! as soon as readers miss far more often than in the window that decided.
+//! again after as many references as four windows had, or once readers miss more than twice as
+//! often as in the window that decided. After each trial in vain the next rest is twice as long.
 //!
+//! Without a duel no device rests. Where devices have no partitions, one tally judges all of them.
 //! Blocks ahead that bring hits may still cost throughput, where readers keep a flash drive busy.
 //! That is not seen here.
 
@@ -57,7 +58,7 @@ enum State {
     Rests { references: u64, decided: Missed },
 }
 
-/// What became of the blocks ahead in a while.
+/// The fate of the blocks ahead in a while.
 #[derive(Clone, Copy, Default, Debug)]
 struct Window {
     gained: u64,
@@ -112,8 +113,8 @@ impl Device {
         let all = Window {
             gained: before.gained + gained,
             lost: before.lost + lost,
-            used: before.used + counters.read_ahead() - self.begun.read_ahead(),
-            wasted: before.wasted + counters.wasted - self.begun.wasted,
+            used: before.used + counters.used_untold() - self.begun.used_untold(),
+            wasted: before.wasted + counters.wasted_untold() - self.begun.wasted_untold(),
         };
         let decided = self.missed(counters);
         let state = if all.is_in_vain() {

@@ -257,9 +257,6 @@ impl Prefetcher for Auto {
     }
 
     fn elsewhere(&mut self, visit: &Visit<'_>, next: &mut Vec<Extent>) {
-        if self.rests(visit.device) {
-            return;
-        }
         if let Some(steps) = &mut self.steps {
             steps.follow(visit, next);
         }
@@ -267,6 +264,10 @@ impl Prefetcher for Auto {
             && next.is_empty()
         {
             sequel.follow(visit, next);
+        }
+        // They go on learning.
+        if self.rests(visit.device) {
+            next.clear();
         }
     }
 

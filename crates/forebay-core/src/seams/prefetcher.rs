@@ -130,7 +130,8 @@ pub trait Prefetcher: Send {
     /// of its prefetched blocks, at least one.
     fn waited(&mut self, _stream: StreamId, _first: u32, _awaited: u32) {}
 
-    /// A fetch is over, on a device whose blocks have such a fate so far.
+    /// A fetch of a device is over. `counters` has the fate of the device's blocks so far, `tally`
+    /// how a sample of its partition's references fares.
     fn served(&mut self, _device: DeviceId, _counters: &Counters, _tally: Tally) {}
 
     /// A block that was fetched for a stream came to the end of the replacement policy's list

@@ -8,7 +8,8 @@ use super::{Evict, Place};
 /// A segment is over that was not read for so many times its longest pause.
 const PAUSES: u64 = 4;
 /// One in so many segments takes what was fetched once. A start and a query are then there after a
-/// restart, also if memory kept them from a second fetch, and a scan writes no more than that.
+/// restart, also if memory kept them from a second fetch, and a scan writes no more than that,
+/// and what waits to be written meanwhile.
 const FIRST: u64 = 16;
 /// How many offers pass before another victim is looked for.
 const OFFERS: u32 = 256;

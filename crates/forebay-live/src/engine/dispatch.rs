@@ -242,8 +242,7 @@ impl Engine {
             return self.fetch(Errand { asked: 0..1, attempt: ATTEMPTS, ..errand });
         }
         if demanded > 0 {
-            // The error names the file.
-            log::warn!("block {}: {error}", extent.start + start);
+            self.failures.hear(self.world.now(), extent.start + start, &error);
         }
         self.tell(EventKind::Failed { io, valid: start, error: error.errno() });
     }
