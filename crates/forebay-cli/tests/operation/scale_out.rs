@@ -215,7 +215,7 @@ fn one_copy_and_a_third_moves(twice: usize, proxy: impl FnOnce(&[Level]) -> Serv
     });
     let moved = sent(&origin);
     assert!((8..=36).contains(&moved.len()), "about a third: {} of {FILES}", moved.len());
-    // What was being read when the server died may have come from there in part.
+    // A file that was being read when the server died may have come from there in part.
     let parts = moved.values().filter(|&&bytes| bytes < SIZE).count();
     assert!(parts <= READERS && moved.values().all(|&bytes| bytes <= 2 * SIZE), "{moved:?}");
     let copies = moved.values().filter(|&&bytes| bytes > SIZE).count();

@@ -196,30 +196,29 @@ mod tests {
     use super::*;
     use crate::types::DeviceId;
 
-    /// The first blocks of what is fetched ahead when `handler` reads one block after another.
-    fn reads(sequel: &mut Sequel, handler: u32, starts: &[u32]) -> Vec<u32> {
+    /// The fetches ahead when `handler` reads a block of a file of so many.
+    fn read(sequel: &mut Sequel, handler: u32, blocks: u32, start: u32) -> Vec<Extent> {
         let mut next = Vec::new();
-        for &start in starts {
-            next.clear();
-            let read = Extent { file: FileId(1), start, len: 1 };
-            let length = |_| Some(1000);
-            let (channels, room, piece) = (16, 64, 100);
-            let (handler, missed, blocks) = (HandlerId(handler), true, 1000);
-            let visit = Visit {
-                handler,
-                read,
-                missed,
-                blocks,
-                device: DeviceId::default(),
-                channels,
-                room,
-                piece,
-                in_stream: false,
-                length: &length,
-            };
-            sequel.follow(&visit, &mut next);
-        }
-        next.iter().map(|extent| extent.start).collect()
+        let visit = Visit {
+            handler: HandlerId(handler),
+            read: Extent { file: FileId(1), start, len: 1 },
+            missed: true,
+            blocks,
+            device: DeviceId::default(),
+            channels: 16,
+            room: 64,
+            piece: 100,
+            in_stream: false,
+            length: &|_| Some(blocks),
+        };
+        sequel.follow(&visit, &mut next);
+        next
+    }
+
+    /// The first blocks of the fetches ahead at the last of these reads, of one block each.
+    fn reads(sequel: &mut Sequel, handler: u32, starts: &[u32]) -> Vec<u32> {
+        let last = starts.iter().fold(Vec::new(), |_, &start| read(sequel, handler, 1000, start));
+        last.iter().map(|extent| extent.start).collect()
     }
 
     const START: [u32; 8] = [500, 20, 310, 70, 800, 640, 90, 250];
@@ -255,27 +254,9 @@ mod tests {
     #[test]
     fn a_place_is_as_long_as_it_was_read() {
         let mut sequel = Sequel::new(64);
-        let mut next = Vec::new();
         for handler in 1..3 {
             for start in [10, 11, 12, 50, 51, 90] {
-                next.clear();
-                let read = Extent { file: FileId(1), start, len: 1 };
-                let length = |_| Some(91);
-                let (channels, room, piece) = (16, 64, 100);
-                let (reader, missed, blocks) = (HandlerId(handler), true, 91);
-                let visit = Visit {
-                    handler: reader,
-                    read,
-                    missed,
-                    blocks,
-                    device: DeviceId::default(),
-                    channels,
-                    room,
-                    piece,
-                    in_stream: false,
-                    length: &length,
-                };
-                sequel.follow(&visit, &mut next);
+                let next = read(&mut sequel, handler, 91, start);
                 if handler == 2 && start == 50 {
                     assert_eq!(next, [Extent { file: FileId(1), start: 90, len: 1 }]);
                 }

@@ -47,8 +47,8 @@ pub trait Placement: Send {
     }
 
     /// A block of its sample is accessed; `frames` gives the partition's number of frames,
-    /// `is_there` whether memory has the block or it is under way. Returns
-    /// whether the cost of the access is to be [told](Self::charged).
+    /// `is_there` whether memory has the block or it is under way. Returns whether the cost of the
+    /// access is to be [told](Self::charged).
     fn heard(
         &mut self,
         _key: BlockKey,
