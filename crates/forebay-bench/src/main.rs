@@ -14,6 +14,7 @@ mod contexts;
 mod contexts_engine;
 mod curve;
 mod distances;
+mod foyer;
 mod handlers;
 mod hit;
 mod kernel;
@@ -139,6 +140,7 @@ const BENCHES: &[(&str, Bench)] = &[
     }),
     ("programs", programs::run),
     ("tier", tier::run),
+    ("foyer", foyer::run),
     ("timed", timed::run),
     ("object-stream", object_stream::run),
     ("told", told::run),

@@ -4,7 +4,7 @@
 //! A hit is a fetch of an object with a tier in front, without an engine. All sides take turns in
 //! each round, since a shared disk is erratic.
 
-mod source;
+pub(crate) mod source;
 
 use std::fs::File;
 use std::path::Path;

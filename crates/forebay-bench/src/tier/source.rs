@@ -1,30 +1,46 @@
 //! A source in memory with one file, which counts what it is asked for. Each block begins with its
 //! number, and the rest is what the memory held.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use forebay_source::{
     Attributes, BLOCK, Fetch, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Then, Version,
 };
+use tokio::runtime::{Builder, Runtime};
 
 /// See the file's head. The file has any name.
 #[derive(Clone)]
-pub(super) struct Stamped {
+pub(crate) struct Stamped {
     address: Arc<str>,
     size: u64,
     asked: Arc<AtomicU64>,
+    pause: Option<Pause>,
+}
+
+/// The time before an answer.
+#[derive(Clone)]
+struct Pause {
+    lasting: Duration,
+    clock: Arc<Runtime>,
 }
 
 impl Stamped {
     pub(super) fn new(size: u64) -> Stamped {
-        Stamped { address: "stamped".into(), size, asked: Arc::default() }
+        Stamped { address: "stamped".into(), size, asked: Arc::default(), pause: None }
+    }
+
+    /// One whose answers take so long, side by side.
+    pub(crate) fn slow(size: u64, lasting: Duration) -> io::Result<Stamped> {
+        let clock = Builder::new_multi_thread().worker_threads(1).enable_time().build()?;
+        Ok(Stamped { pause: Some(Pause { lasting, clock: Arc::new(clock) }), ..Stamped::new(size) })
     }
 
     /// The bytes that were asked for since the last call.
-    pub(super) fn asked(&self) -> u64 {
+    pub(crate) fn asked(&self) -> u64 {
         self.asked.swap(0, Ordering::Relaxed)
     }
 
@@ -52,7 +68,11 @@ impl Source for Stamped {
     }
 
     fn open_then(&self, path: &Path, then: Then<Arc<dyn Object>>) {
-        then(Ok(Arc::new(File { identity: self.identity(path), asked: Arc::clone(&self.asked) })));
+        then(Ok(Arc::new(File {
+            identity: self.identity(path),
+            asked: Arc::clone(&self.asked),
+            pause: self.pause.clone(),
+        })));
     }
 
     fn listed(&self, _folder: &Path, _listed: &Listed<'_>) -> Result<Option<Attributes>> {
@@ -63,6 +83,7 @@ impl Source for Stamped {
 struct File {
     identity: Identity,
     asked: Arc<AtomicU64>,
+    pause: Option<Pause>,
 }
 
 impl Object for File {
@@ -75,6 +96,15 @@ impl Object for File {
         for first in (0..fetch.len).step_by(BLOCK) {
             fetch.buffer.write(first, &(fetch.offset + first as u64).to_le_bytes());
         }
-        fetch.finish(Ok(()));
+        match &self.pause {
+            None => fetch.finish(Ok(())),
+            Some(Pause { lasting, clock }) => {
+                let lasting = *lasting;
+                clock.spawn(async move {
+                    tokio::time::sleep(lasting).await;
+                    fetch.finish(Ok(()));
+                });
+            }
+        }
     }
 }

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::ensure;
 use forebay_serve::{At, Control, Options};
+use forebay_testkit::bucket::{ACCESS, SECRET};
 use forebay_testkit::delay::DelayProxy;
-use forebay_testkit::s3::S3;
+use forebay_testkit::s3::{BUCKET, S3};
 use serde::Deserialize;
 
 use super::{DELAY, SIZE, Store, name};
@@ -44,8 +46,9 @@ pub(super) fn run(server: &S3, smoke: bool) -> anyhow::Result<Vec<Row>> {
         server.put(&name(number), &vec![number as u8; SIZE])?;
     }
     let proxy = DelayProxy::start(server.address(), DELAY)?;
-    let (mut folders, mut untold, mut told) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut wires, mut folders, mut untold, mut told) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
+        wires.push(wire(&proxy, files)?);
         folders.push(program.trained(&server.folder().join("train"), false)?);
         untold.push(program.mounted(&proxy, false)?);
         told.push(program.mounted(&proxy, true)?);
@@ -59,7 +62,29 @@ pub(super) fn run(server: &S3, smoke: bool) -> anyhow::Result<Vec<Row>> {
         detail: format!("{:.0} and {:.0} files a second", median(told.clone()), median(other.to_vec())),
         point: None,
     };
-    Ok(vec![row("the mount untold", &untold, Some(10.0)), row("a folder of this machine", &folders, Some(1.0 / 1.2))])
+    Ok(vec![
+        row("the mount untold", &untold, Some(10.0)),
+        row("a folder of this machine", &folders, Some(1.0 / 1.2)),
+        row("the wire: every file once by curl, 64 at a time", &wires, Some(0.8)),
+    ])
+}
+
+/// Every file once, by as many connections as the server's answers keep busy; files a second.
+fn wire(proxy: &DelayProxy, files: usize) -> anyhow::Result<f64> {
+    let folder = tempfile::tempdir()?;
+    let list = folder.path().join("files");
+    let line = |number| format!("url = {}/{BUCKET}/{}\noutput = /dev/null\n", proxy.endpoint(), name(number));
+    std::fs::write(&list, (0..files).map(line).collect::<String>())?;
+    let began = Instant::now();
+    let output = Command::new("curl")
+        .args(["--silent", "--show-error", "--fail", "--parallel", "--parallel-max", "64"])
+        .args(["--aws-sigv4", "aws:amz:us-east-1:s3", "--user"])
+        .arg(format!("{}:{}", ACCESS, SECRET))
+        .arg("--config")
+        .arg(&list)
+        .output()?;
+    ensure!(output.status.success(), "curl: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(files as f64 / began.elapsed().as_secs_f64())
 }
 
 impl Program {
