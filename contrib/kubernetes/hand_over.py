@@ -4,7 +4,11 @@
 The privileged container opens /dev/fuse, mounts, and waits at a Unix socket in a folder that both
 containers have:
 
-    hand_over.py mount --uid 65534 /data /run/forebay/socket
+    hand_over.py mount --uid 65534 /mnt/data /run/forebay/socket
+
+The mount point is made if it is missing. It should be a folder in a volume, not the volume itself:
+a container that starts while something is mounted over its volume gets that mount alone, and none
+that comes later.
 
 The other one receives the descriptor and becomes the program that serves it, in which {} is the
 mount point:
@@ -73,6 +77,7 @@ def hand_over(point: str, path: str, uid: int) -> None:
             server, _ = listener.accept()
             with server:
                 unmount(point)
+                os.makedirs(point, exist_ok=True)
                 device = mount(point, uid)
                 socket.send_fds(server, [b"fuse"], [device])
                 # From here on the mount lives as long as its server.
