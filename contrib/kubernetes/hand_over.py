@@ -4,7 +4,11 @@
 The privileged container opens /dev/fuse, mounts, and waits at a Unix socket in a folder that both
 containers have:
 
-    hand_over.py mount --uid 65534 /data /run/forebay/socket
+    hand_over.py mount --uid 65534 /mnt/data /run/forebay/socket
+
+The mount point is made if it is missing. It should be a folder in a volume, not the volume itself:
+a container that starts while something is mounted over its volume gets that mount alone, and none
+that comes later.
 
 The other one receives the descriptor and becomes the program that serves it, in which {} is the
 mount point:
@@ -17,6 +21,7 @@ If the server ends, the next one that asks gets a new mount at the same place. S
 import argparse
 import ctypes
 import os
+import re
 import signal
 import socket
 import sys
@@ -32,9 +37,22 @@ def check(result: int, what: str) -> None:
         raise OSError(error, f"{what}: {os.strerror(error)}")
 
 
+def is_ours(point: str) -> bool:
+    """Whether a mount of Forebay lies there, and not only the volume that it is mounted over."""
+    kind = b""
+    with open("/proc/self/mounts", "rb") as table:
+        for _, place, it, *_ in map(bytes.split, table):
+            # The table has spaces and the like as \040.
+            place = re.sub(rb"\\([0-7]{3})", lambda octal: bytes([int(octal[1], 8)]), place)
+            if place == os.fsencode(os.path.realpath(point)):
+                kind = it
+    return kind == b"fuse.forebay"
+
+
 def unmount(point: str) -> None:
-    """Takes off what is mounted there, if anything is."""
-    LIBC.umount2(os.fsencode(point), MNT_DETACH)
+    """Takes off mounts of Forebay, a dead one included."""
+    while is_ours(point):
+        check(LIBC.umount2(os.fsencode(point), MNT_DETACH), f"cannot unmount {point}")
 
 
 def mount(point: str, uid: int) -> int:
@@ -59,6 +77,7 @@ def hand_over(point: str, path: str, uid: int) -> None:
             server, _ = listener.accept()
             with server:
                 unmount(point)
+                os.makedirs(point, exist_ok=True)
                 device = mount(point, uid)
                 socket.send_fds(server, [b"fuse"], [device])
                 # From here on the mount lives as long as its server.

@@ -6,8 +6,8 @@ import builtins
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Union
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, Union
 
 from . import _forebay
 from ._file import File
@@ -19,8 +19,12 @@ Sources = Union[str, "os.PathLike[str]", Mapping[str, Union[str, "os.PathLike[st
 TOGETHER = 10_000
 #: A hint: path, start and end.
 Want = tuple[str, int, Union[int, None]]
+#: A path: a text, or bytes as :func:`os.fsencode` makes them.
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 #: What will be read: a path, or a path with the first byte and the end.
-Wanted = Union[str, "os.PathLike[str]", tuple[Union[str, "os.PathLike[str]"], int, Union[int, None]]]
+Wanted = Union[Path, tuple[Path, int, Union[int, None]]]
+#: What a call yields.
+Yield = TypeVar("Yield")
 
 
 class Cache:
@@ -67,51 +71,41 @@ class Cache:
         self._cache = cache
         return self
 
-    def open(self, path: str | os.PathLike[str], mode: str = "rb") -> File:
+    def open(self, path: Path, mode: str = "rb") -> File:
         """Opens a file for reading."""
         if mode not in ("rb", "r"):
             raise ValueError(f"a cache only reads: mode is 'rb', not {mode!r}")
         name = os.fsdecode(path)
         return File(self, self._cache.open(name), name)
 
-    def read(self, path: str | os.PathLike[str], offset: int = 0, length: int | None = None) -> bytes:
+    def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
         """Reads a range of a file, or all of it; fewer bytes at its end."""
-        try:
-            return self._cache.read(os.fsdecode(path), offset, length)
-        except OverflowError:
-            raise ValueError(_NO_PLACE.format(f"{os.fsdecode(path)}, {offset}, {length}")) from None
+        wanted = os.fsdecode(path), offset, length
+        return _placed([wanted], self._cache.read, *wanted)
 
-    def read_ranges(self, ranges: Iterable[tuple[str | os.PathLike[str], int, int | None]]) -> list[bytes]:
+    def read_ranges(self, ranges: Iterable[tuple[Path, int, int | None]]) -> list[bytes]:
         """Reads ranges, each given as path, offset and length. All of them are under way at once."""
         wanted = [_triple(one, "path, offset and length") for one in ranges]
-        try:
-            return self._cache.read_ranges(wanted)
-        except OverflowError:
-            wrong = next((one for one in wanted if not _is_place(one)), wanted)
-            raise ValueError(_NO_PLACE.format(wrong)) from None
+        return _placed(wanted, self._cache.read_ranges, wanted)
 
-    def info(self, path: str | os.PathLike[str] = "") -> dict[str, Any]:
+    def info(self, path: Path = "") -> dict[str, Any]:
         """The name, type (``file`` or ``directory``) and size of a path."""
         return self._cache.info(os.fsdecode(path))
 
-    def list(self, path: str | os.PathLike[str] = "") -> list[dict[str, Any]]:
+    def list(self, path: Path = "") -> list[dict[str, Any]]:
         """The names in a folder, each as :meth:`info` has it."""
         return self._cache.list(os.fsdecode(path))
 
     def hint(self, wanted: Iterable[Wanted], list: str = "default", mode: str = "append") -> None:
         """Tells what will be read next, in order, so that it is fetched ahead.
 
-        :param wanted: paths, or tuples of a path, the first byte and the end
+        :param wanted: paths, or tuples of a path, the first byte and the end; a path is a text or bytes
         :param list: the list that this goes on with; each reader has one of its own
         :param mode: ``append``, ``replace`` or ``clear``
         :raises OSError: the names that wait take an eighth of the memory, and more than 8 MiB
         """
         for piece in pieces(wanted):
-            try:
-                self._cache.hint(list, mode, piece)
-            except OverflowError:
-                wrong = next((one for one in piece if not _is_place(one)), piece)
-                raise ValueError(_NO_PLACE.format(wrong)) from None
+            _placed(piece, self._cache.hint, list, mode, piece)
             mode = "append" if mode == "replace" else mode
 
     def hints(self) -> builtins.list[dict[str, Any]]:
@@ -165,10 +159,6 @@ def sources(source: Sources) -> Sequence[str]:
     raise TypeError(f"a source is a path, a URL, or a mapping from names to these, not {kind}")
 
 
-#: The refusal of numbers that are no place in a file.
-_NO_PLACE = "{}: a place in a file is a number of bytes from 0 to 2^64 - 1"
-
-
 def _named(name: object) -> str:
     """The name of a source among several."""
     if not isinstance(name, str):
@@ -195,6 +185,15 @@ def _triple(one: Any, parts: str) -> Want:
     if not isinstance(one, (tuple, list)) or len(one) != 3:
         raise TypeError(f"{one!r} is none of {parts}")
     return os.fsdecode(one[0]), one[1], one[2]
+
+
+def _placed(wants: Sequence[Want], call: Callable[..., Yield], *args: object) -> Yield:
+    """Calls with places in files among the arguments, and refuses numbers that are none."""
+    try:
+        return call(*args)
+    except OverflowError:
+        wrong = next((want for want in wants if not _is_place(want)), wants)
+        raise ValueError(f"{wrong}: a place in a file is a number of bytes from 0 to 2^64 - 1") from None
 
 
 def _is_place(want: Want) -> bool:

@@ -17,6 +17,7 @@ def arguments(caller: str, command: str, options: Mapping[str, object]) -> list[
     :param caller: the function that was called, for messages
     :param command: the command whose options these are
     :raises TypeError: the command has no such option
+    :raises ValueError: a list is empty
     """
     known = [option for option in _forebay.options(command) if option not in _SHOWING]
     found: list[str] = []
@@ -33,6 +34,8 @@ def _values(name: str, value: object) -> Iterable[str]:
     if value is None:
         return []
     if isinstance(value, (list, tuple, set, frozenset)):
+        if not value:
+            raise ValueError(f"option {name!r} is an empty list: leave it out for the default")
         return [_text(name, item) for item in value]
     return [_text(name, value)]
 

@@ -210,7 +210,7 @@ def simulate(
         where.options["no_opt"] = True
     rows: list[Row] = []
     if names or not own:
-        rows = where.run({"policy": names})
+        rows = where.run({"policy": names or None})
     for one in own:
         rows += where.run_own(one)
     order = {_name(policy): place for place, policy in enumerate(policies)}
@@ -290,6 +290,8 @@ def _several(policy: Policy | Sequence[Policy] | None) -> list[Policy]:
     if policy is None:
         return []
     several = [policy] if isinstance(policy, (str, type)) or not isinstance(policy, Sequence) else list(policy)
+    if not several:
+        raise ValueError("option 'policy' is an empty list: leave it out for the default")
     for one in several:
         if isinstance(one, Replacement):
             name = type(one).__name__

@@ -82,7 +82,11 @@ def test_names_that_are_no_text(tmp_path):
     name = os.fsdecode(b"odd \xff")
     (tmp_path / name).write_bytes(b"data")
     with forebay.Cache(tmp_path, memory="32MiB") as cache:
+        cache.hint([b"odd \xff", (name, 1, 3)])
+        until(lambda: cache.hints()[0]["fetched"] > 0)
         assert [entry["name"] for entry in cache.list()] == [name] and cache.read(name) == b"data"
+        assert cache.read(os.fsencode(name)) == b"data" and cache.info(b"odd \xff")["name"] == name
+        assert cache.hints()[0]["accepted"] == 2 and cache.hints()[0]["missing"] == 0
 
 
 def test_a_refused_read_moves_nothing(cache, objects):
@@ -207,6 +211,10 @@ def test_exceptions_are_pythons(cache, folder, tmp_path):
     for offset, length in [(-1, None), (0, -1), (1 << 64, None)]:
         with pytest.raises(ValueError, match="a place in a file is a number of bytes"):
             cache.read("odd", offset, length)
+    with pytest.raises(ValueError, match="option 'disk' is an empty list"):
+        forebay.Cache(tmp_path, disk=[])
+    with pytest.raises(ValueError, match="--disk-size is for a disk tier, and there is none"):
+        forebay.Cache(tmp_path, disk_size="1GiB")
     for wrong in [("odd", 0), ("odd", 0, 1, 2), "odd"]:
         with pytest.raises(TypeError, match="none of path, offset and length"):
             cache.read_ranges([wrong])

@@ -170,3 +170,21 @@ def test_a_real_mount_is_told(s3, objects, monkeypatch):
         assert order == names and data.hints()[0]["accepted"] == len(names)
         with pytest.raises(OSError, match="not the path of a file"):
             data.hint([data.path + "/.."])
+
+
+def test_a_mount_is_told_names_that_are_no_text(tmp_path):
+    """Both as bytes and as Python's texts of them."""
+    names = [b"odd \xff", b"caf\xe9", "caf\u00e9".encode(), b"\xed\xb3\xbf"]
+    made = {name: bytes([number]) * 20_000 for number, name in enumerate(names)}
+    source = tmp_path / "source"
+    source.mkdir()
+    for name, content in made.items():
+        (source / os.fsdecode(name)).write_bytes(content)
+    with forebay.mount(source, memory="64MiB", kernel_cache="off") as data:
+        data.hint([names[0], os.path.join(data.path, os.fsdecode(names[1])), os.path.join(os.fsencode(data), names[2])])
+        assert list(Ordered(range(1), names[3:], cache=data, list="epoch")) == [0]
+        until(lambda: sum(told["fetched"] for told in data.hints()) == 4 * 20_480)
+        assert [told["missing"] for told in data.hints()] == [0, 0]
+        for name, content in made.items():
+            assert Path(data, os.fsdecode(name)).read_bytes() == content
+        assert data.stats()["hints_wasted"] == 0

@@ -255,6 +255,19 @@ def test_wrong_inputs_name_themselves(tmp_path):
         forebay.simulate(some, memory=1.5)
 
 
+@pytest.mark.parametrize("option", ["policy", "memory", "device", "handlers", "scheduler"])
+def test_an_empty_list_is_no_default(option):
+    some = numpy.array([1, 2])
+    for empty in [[], ()]:
+        with pytest.raises(ValueError, match=f"option '{option}' is an empty list"):
+            forebay.simulate(some, **{option: empty})
+    if option in ("policy", "memory"):
+        with pytest.raises(ValueError, match=f"option '{option}' is an empty list"):
+            forebay.curve(some, **{option: []})
+        with pytest.raises(ValueError, match=f"option '{option}' is an empty list"):
+            forebay.simulate(some, **{"policy": MyLRU, option: []})
+
+
 def test_a_result_is_a_table(ids):
     result = forebay.simulate(ids, ["lru", "arc"], memory=[10, 100])
     assert len(result) == 4 and result[-1]["policy"] == "arc" and len(result[1:3]) == 2

@@ -6,6 +6,7 @@
 
 mod fuzz;
 mod house;
+mod image;
 mod leftovers;
 mod licences;
 mod lint;
@@ -76,6 +77,15 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Builds the image of contrib/container and runs it, and the pod of contrib/kubernetes, in podman
+    ///
+    /// It needs root, podman and debootstrap, and fetches Debian's packages, not images. CI does
+    /// without it.
+    Image {
+        /// Take the command of the dev profile, to try the image itself
+        #[arg(long)]
+        dev: bool,
+    },
     /// Builds the command for those who mount, and says whether it is small enough
     ///
     /// The build takes a quarter of an hour on two cores; CI does without it.
@@ -102,6 +112,7 @@ fn main() -> ExitCode {
         Chore::CheckClean => Ok(leftovers::report(&leftovers::Leftovers::default())),
         Chore::Docs => reference::write().map(|()| true),
         Chore::Package { dev, check } => package::build(dev, check),
+        Chore::Image { dev } => image::check(dev),
         Chore::Size => size::report(),
     };
     match outcome {

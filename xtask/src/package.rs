@@ -69,7 +69,7 @@ fn maker(name: &str) -> Command {
 
 /// The command for those who mount, and beside it the library that `forebay run` and `forebay
 /// record` preload. Returns the command's path.
-fn command(dev: bool, stage: &Path) -> Result<PathBuf> {
+pub(crate) fn command(dev: bool, stage: &Path) -> Result<PathBuf> {
     let (profile, folder) = if dev { ("dev", "debug") } else { ("dist", "dist") };
     let built = target().join(folder);
     let lean = ["build", "--profile", profile, "-p", "forebay-cli"];

@@ -39,24 +39,55 @@ pub(crate) enum Error {
     Value { file: PathBuf, place: String, reason: String },
 }
 
+/// The commands with the defaults of a file, and that file, if there is one.
+pub(crate) struct Configured {
+    pub(crate) command: Command,
+    pub(crate) given: Option<Given>,
+}
+
+impl Configured {
+    /// Without a file.
+    pub(crate) fn without(command: Command) -> Configured {
+        Configured { command, given: None }
+    }
+}
+
+/// A file that was read. A default that it gives looks like any other to the parser.
+pub(crate) struct Given {
+    file: PathBuf,
+    table: Table,
+}
+
+impl Given {
+    /// The place where the file sets an option of a command, if it does.
+    pub(crate) fn place(&self, command: &str, option: &str) -> Option<String> {
+        let names = [command, "mount"];
+        let tables = if command == "doctor" { &names[..] } else { &names[..1] };
+        tables.iter().find_map(|name| {
+            let key = self.table.get(*name)?.as_table()?.keys().find(|key| key.replace('_', "-") == option)?;
+            Some(format!("{}: `{key}` in [{name}]", self.file.display()))
+        })
+    }
+}
+
 /// Makes the values of the file the defaults of the options. Without a `file`, reads the user's own
 /// if there is one.
-pub(crate) fn apply(command: Command, file: Option<&Path>) -> Result<Command, Error> {
+pub(crate) fn apply(command: Command, file: Option<&Path>) -> Result<Configured, Error> {
     match file {
         Some(file) => read(command, file, true),
         None => match usual_file() {
             Some(file) => read(command, &file, false),
-            None => Ok(command),
+            None => Ok(Configured::without(command)),
         },
     }
 }
 
 /// The same of a file, which has to be there if it was `wanted`.
-fn read(command: Command, file: &Path, wanted: bool) -> Result<Command, Error> {
+fn read(command: Command, file: &Path, wanted: bool) -> Result<Configured, Error> {
     let file = file.to_path_buf();
     match std::fs::read_to_string(&file) {
         Ok(text) => defaults(command, &file, &text),
-        Err(error) if error.kind() == ErrorKind::NotFound && !wanted => Ok(command),
+        Err(error) if error.kind() == ErrorKind::NotFound && !wanted => Ok(Configured::without(command)),
         Err(source) if wanted => Err(Error::Unreadable { file, source }),
         Err(source) => Err(Error::Usual { file, source }),
     }
@@ -70,13 +101,14 @@ fn usual_file() -> Option<PathBuf> {
 }
 
 /// The commands with the defaults that the text of a file gives.
-pub(crate) fn defaults(command: Command, file: &Path, text: &str) -> Result<Command, Error> {
+pub(crate) fn defaults(command: Command, file: &Path, text: &str) -> Result<Configured, Error> {
     let table: Table = text.parse().map_err(|error| syntax(file, text, &error))?;
     let command = match table.get("mount") {
         Some(Value::Table(mount)) => examined(command, file, mount)?,
         _ => command,
     };
-    set(command, file, "", table)
+    let command = set(command, file, "", table.clone())?;
+    Ok(Configured { command, given: Some(Given { file: file.to_path_buf(), table }) })
 }
 
 /// `forebay doctor` examines the mount that the file describes: so the options that both commands
@@ -122,6 +154,10 @@ fn default(command: Command, file: &Path, path: &str, key: &str, value: &Value) 
     let Some(arg) = options(&command).find(|arg| is_named(arg, key)) else {
         return Err(Error::Unknown { file, place, advice: advice(&command, path, key) });
     };
+    if takes_list(arg) && value.as_array().is_some_and(Vec::is_empty) {
+        let reason = "is an empty list: leave it out for the default".to_owned();
+        return Err(Error::Value { file, place, reason });
+    }
     let Some(texts) = texts(arg, value) else {
         let list = if takes_list(arg) { ", or a list of these" } else { "" };
         let kind = value.type_str();
@@ -216,7 +252,7 @@ mod tests {
 
     /// The memory of a mount under a configuration, on a command line without it.
     fn memory(config: &str, args: &[&str]) -> String {
-        let command = defaults(definitions(), Path::new("c.toml"), config).unwrap();
+        let command = defaults(definitions(), Path::new("c.toml"), config).unwrap().command;
         let args = ["forebay", "mount", "a", "b"].iter().chain(args);
         let matches = command.try_get_matches_from(args).unwrap();
         let (_, mount) = matches.subcommand().unwrap();
@@ -224,7 +260,7 @@ mod tests {
     }
 
     fn error(config: &str) -> String {
-        defaults(definitions(), Path::new("c.toml"), config).unwrap_err().to_string()
+        defaults(definitions(), Path::new("c.toml"), config).err().expect("it is refused").to_string()
     }
 
     #[test]
@@ -241,9 +277,9 @@ mod tests {
         // A folder cannot be read as a file, not even by root.
         let file = folder.path().join("config.toml");
         std::fs::create_dir(&file).unwrap();
-        let asked = read(definitions(), &file, true).unwrap_err().to_string();
+        let asked = read(definitions(), &file, true).err().unwrap().to_string();
         assert!(asked.starts_with("cannot read the configuration ") && !asked.contains("HOME"), "{asked}");
-        let usual = read(definitions(), &file, false).unwrap_err().to_string();
+        let usual = read(definitions(), &file, false).err().unwrap().to_string();
         assert!(usual.contains("HOME") && usual.contains("FOREBAY_CONFIG=/dev/null"), "{usual}");
         assert!(read(definitions(), &folder.path().join("none"), false).is_ok());
     }
@@ -252,7 +288,7 @@ mod tests {
     fn keys_have_dashes_or_underscores_and_flags_can_be_set() {
         for key in ["allow-other", "allow_other"] {
             let config = format!("[mount]\n{key} = true");
-            let command = defaults(definitions(), Path::new("c.toml"), &config).unwrap();
+            let command = defaults(definitions(), Path::new("c.toml"), &config).unwrap().command;
             let flag = |args: &[&str]| {
                 let matches = command.clone().try_get_matches_from(["forebay", "mount"].iter().chain(args)).unwrap();
                 *matches.subcommand().unwrap().1.get_one::<bool>("allow_other").unwrap()
@@ -265,7 +301,7 @@ mod tests {
     #[test]
     fn a_list_stands_for_an_option_that_can_be_given_several_times() {
         let sources = |config: &str, args: &[&str]| {
-            let command = defaults(definitions(), Path::new("c.toml"), config).unwrap();
+            let command = defaults(definitions(), Path::new("c.toml"), config).unwrap().command;
             let matches = command.try_get_matches_from(["forebay", "mount"].iter().chain(args)).unwrap();
             let sources = matches.subcommand().unwrap().1.get_many::<std::ffi::OsString>("source").unwrap();
             sources.map(|source| source.display().to_string()).collect::<Vec<_>>()
@@ -278,6 +314,26 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_list_is_no_list() {
+        for (table, key) in [("mount", "source"), ("mount", "disk"), ("sim", "policy"), ("sim", "memory")] {
+            let said = error(&format!("[{table}]\n{key} = []"));
+            assert_eq!(said, format!("c.toml: `{key}` in [{table}] is an empty list: leave it out for the default"));
+        }
+    }
+
+    #[test]
+    fn a_file_knows_where_it_sets_an_option() {
+        let text = "[mount]\ndisk_size = '1G'\n[serve]\ndisk-free = '5%'";
+        let given = defaults(definitions(), Path::new("c.toml"), text).unwrap().given.unwrap();
+        assert_eq!(given.place("mount", "disk-size").unwrap(), "c.toml: `disk_size` in [mount]");
+        assert_eq!(given.place("doctor", "disk-size").unwrap(), "c.toml: `disk_size` in [mount]");
+        assert_eq!(given.place("serve", "disk-free").unwrap(), "c.toml: `disk-free` in [serve]");
+        for (command, option) in [("serve", "disk-size"), ("mount", "disk-free"), ("sim", "disk-size")] {
+            assert_eq!(given.place(command, option), None);
+        }
+    }
+
+    #[test]
     fn an_option_that_needs_or_excludes_another_can_stand_alone() {
         for config in ["[serve]\ntls-cert = 'x'", "[mount]\nsource-password-file = 'x'"] {
             defaults(definitions(), Path::new("c.toml"), config).unwrap();
@@ -287,7 +343,7 @@ mod tests {
     #[test]
     fn commands_below_others_have_tables_below_theirs() {
         let config = "[trace.info]\njson = true\n[sim]\nmemory = ['1%', 4096]";
-        let command = defaults(definitions(), Path::new("c.toml"), config).unwrap();
+        let command = defaults(definitions(), Path::new("c.toml"), config).unwrap().command;
         let matches = command.clone().try_get_matches_from(["forebay", "trace", "info", "x"]).unwrap();
         let (_, info) = matches.subcommand().and_then(|(_, trace)| trace.subcommand()).unwrap();
         assert!(info.get_one::<bool>("json").unwrap());
@@ -298,7 +354,7 @@ mod tests {
 
     #[test]
     fn an_option_of_every_command_stands_at_the_top() {
-        let command = defaults(definitions(), Path::new("c.toml"), "log = 'debug'").unwrap();
+        let command = defaults(definitions(), Path::new("c.toml"), "log = 'debug'").unwrap().command;
         let matches = command.try_get_matches_from(["forebay", "policies"]).unwrap();
         assert_eq!(matches.get_one::<String>("log").unwrap(), "debug");
     }

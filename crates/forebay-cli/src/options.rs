@@ -59,12 +59,12 @@ pub(crate) use soak::Soak;
 pub(crate) use sources::Sources;
 pub(crate) use stores::{Settings, Stores, labels};
 pub(crate) use stripe::Stripe;
-pub(crate) use tier::{Amount, Tier};
+pub(crate) use tier::{Amount, Tier, without_a_folder};
 pub(crate) use top::Top;
 pub(crate) use trace::{Trace, TraceCommand, TraceConvert, TraceFormats, TraceGenerate, TraceInfo, TracePlay};
 pub(crate) use warm::Warm;
 
-use crate::config;
+use crate::config::{self, Configured};
 use crate::failure::Failure;
 use crate::journal;
 
@@ -413,13 +413,15 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Forebay,
     let first = definitions().ignore_errors(true).try_get_matches_from(&args)?;
     let file = first.try_get_one::<PathBuf>("config").ok().flatten();
     let asked = first.subcommand_name() == Some("doctor");
-    let (definitions, fault) = match config::apply(definitions(), file.map(PathBuf::as_path)) {
-        Ok(definitions) => (definitions, None),
-        Err(fault) if asked => (definitions(), Some(fault.to_string())),
+    let (configured, fault) = match config::apply(definitions(), file.map(PathBuf::as_path)) {
+        Ok(configured) => (configured, None),
+        Err(fault) if asked => (Configured::without(definitions()), Some(fault.to_string())),
         Err(fault) => return Err(fault.into()),
     };
-    let matches = definitions.try_get_matches_from(&args)?;
-    tier::without_a_folder(&matches)?;
+    let matches = configured.command.try_get_matches_from(&args)?;
+    if let Some((name, command)) = matches.subcommand() {
+        without_a_folder(command, |option| configured.given.as_ref()?.place(name, option))?;
+    }
     let mut parsed = Forebay::from_arg_matches(&matches)?;
     if let Command::Doctor(doctor) = &mut parsed.command {
         doctor.configuration = Configuration { file: parsed.config.clone(), fault };
@@ -448,6 +450,7 @@ pub(crate) fn complete(command: clap::Command, prefix: &str) -> clap::Command {
 /// The prefix of all variables.
 pub(crate) const PREFIX: &str = "FOREBAY_";
 
+/// A name as variables have it.
 fn upper(name: &str) -> String {
     name.to_uppercase().replace('-', "_")
 }

@@ -198,6 +198,92 @@ fn mistakes_in_the_configuration_name_the_file_and_what_is_known() {
     refused(&by_variable, &["absent.toml"]);
 }
 
+/// Options that say how a disk tier shall be are refused without one, wherever they stand.
+#[test]
+fn a_disk_tier_needs_its_folder() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    std::fs::create_dir(home.path().join("source")).expect("a folder");
+    let file = home.path().join("my.toml");
+    let mount = |config: &str, args: &[&str], variables: &[(&str, &str)]| {
+        std::fs::write(&file, config).expect("a file");
+        let args = [&["mount", "source", "missing", "--config", "my.toml"], args].concat();
+        forebay(home.path(), &args).envs(variables.iter().copied()).output().expect("the command starts")
+    };
+    let none = "is for a disk tier, and there is none: ";
+    refused(&mount("", &["--disk-free", "1GiB"], &[]), &["--disk-free ", none, "add --disk FOLDER"]);
+    let by_variable = mount("", &[], &[("FOREBAY_DISK_WRITES", "1MiB")]);
+    refused(&by_variable, &["FOREBAY_DISK_WRITES ", none, "set FOREBAY_DISK or"]);
+    for (config, place) in [
+        ("[mount]\ndisk-size = '50%'", "my.toml: `disk-size` in [mount] "),
+        ("[mount]\ndisk_writes = '1G'", "my.toml: `disk_writes` in [mount] "),
+    ] {
+        refused(&mount(config, &[], &[]), &[place, none, "add `disk` there"]);
+    }
+    // With a folder from any of the three, the mount goes on, to the mount point that is missing.
+    for output in [
+        mount("[mount]\ndisk-size = '1G'", &["--disk", "tier"], &[]),
+        mount("[mount]\ndisk-size = '1G'\ndisk = 'tier'", &[], &[]),
+        mount("", &["--disk-size", "1G"], &[("FOREBAY_DISK", "tier")]),
+        mount("[mount]\ndisk = ['tier']", &[], &[("FOREBAY_DISK_SIZE", "1G")]),
+        // The options of another command are not this one's.
+        mount("[serve]\ndisk-size = '1G'", &[], &[]),
+    ] {
+        refused(&output, &["missing"]);
+        assert!(!stderr(&output).contains("disk tier"), "{}", stderr(&output));
+    }
+}
+
+/// A file or a mount that cannot be read is bad input, whichever command it is given to.
+#[test]
+fn what_cannot_be_read_is_bad_input() {
+    let zipf = "zipf:objects=10,requests=10";
+    let commands: &[&[&str]] = &[
+        &["trace", "info", "MISSING"],
+        &["trace", "convert", "MISSING", "out.csv"],
+        &["trace", "play", "MISSING", "."],
+        &["trace", "play", zipf, "MISSING"],
+        &["sim", "MISSING"],
+        &["sim", "MISSING", "--curve", "lru"],
+        &["sim", "MISSING", "--sizes"],
+        &["sim", "MISSING", "--device", "ibm-10k"],
+        &["sim", zipf, "--device", "MISSING.toml"],
+        &["explain", "MISSING", "--device", "ibm-10k"],
+        &["device", "show", "MISSING.toml"],
+        &["device", "import", "MISSING.parv"],
+        &["device", "check", "ibm-10k", "MISSING"],
+        &["cache", "info", "MISSING"],
+        &["cache", "check", "MISSING"],
+        &["cache", "clear", "MISSING"],
+        &["stats", "MISSING"],
+        &["top", "MISSING"],
+        &["warm", "--from", "MISSING"],
+        &["mount", "MISSING", "."],
+        &["mount", ".", "MISSING"],
+        &["serve", "MISSING"],
+        &["serve", ".", "--listen", "127.0.0.1:0", "--tls-cert", "MISSING", "--tls-key", "MISSING"],
+        &["serve", ".", "--listen", "127.0.0.1:0", "--token-file", "MISSING"],
+        &["profile", "MISSING"],
+        &["stripe", "MISSING", "stripe:64KiB:a,b"],
+        &["disk", "--device", "MISSING.toml", "image", "."],
+        &["disk", "--device", "ibm-10k", "MISSING/image", "."],
+        &["policies", "--config", "MISSING"],
+        &["policies", "--log-file", "MISSING/log"],
+        #[cfg(feature = "repro")]
+        &["repro", "MISSING.toml"],
+    ];
+    for args in commands {
+        let output = run(args);
+        refused(&output, &["MISSING"]);
+        assert!(!stderr(&output).contains("panicked"), "{args:?}");
+    }
+    // A folder opens, and cannot be read.
+    for args in
+        [&["trace", "info", "."][..], &["sim", "."], &["device", "import", "."], &["contexts", "show", "--hints", "."]]
+    {
+        refused(&run(args), &["Is a directory"]);
+    }
+}
+
 /// The page is that of the command with everything.
 #[cfg(feature = "repro")]
 #[test]

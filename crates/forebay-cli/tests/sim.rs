@@ -286,6 +286,16 @@ fn what_makes_no_sense_is_one_line_and_exit_code_2() {
     refused(&["sim", ZIPF, "--policy", "psychic"], &["'psychic'", "lru", "opt"]);
     refused(&["sim", ZIPF, "--memory", "much"], &["'much'", "512MiB"]);
     refused(&["sim", ZIPF, "--memory", "0b"], &["0b"]);
+    // An empty list is no list, and not the default.
+    refused(&["sim", ZIPF, "--policy="], &["''", "known are opt, lru"]);
+    refused(&["sim", ZIPF, "--policy", "lru,"], &["''", "known are opt, lru"]);
+    refused(&["sim", ZIPF, "--sizes", "--policy="], &["''", "landlord"]);
+    refused(&["sim", ZIPF, "--curve="], &["''", "--curve"]);
+    refused(&["sim", ZIPF, "--memory="], &["''", "--memory"]);
+    refused(&["sim", ZIPF, "--device="], &["``", "ibm-10k"]);
+    refused(&["sim", ZIPF, "--device", "ibm-10k", "--policy="], &["''", "competitive"]);
+    refused(&["sim", ZIPF, "--device", "ibm-10k", "--scheduler="], &["--scheduler"]);
+    refused(&["sim", ZIPF, "--device", "ibm-10k", "--handlers="], &["--handlers"]);
     refused(&["sim", ZIPF, "--curve", "competitive"], &["'competitive'"]);
     refused(&["sim", ZIPF, "--sample", "1%"], &["--curve"]);
     refused(&["sim", ZIPF, "--curve", "lru", "--sample", "200%"], &["--sample", "1%"]);

@@ -12,12 +12,15 @@ use crate::{device, table};
 /// How many dead mounts may lie on top of each other before we give up.
 const STACKED_MAX: usize = 64;
 
-/// Checks that `point` is an empty folder on which nothing is mounted; returns its absolute path
-/// without links.
+/// Checks that `point` is an empty folder, which may be a volume of its own; returns its absolute
+/// path without links.
 pub(crate) fn prepare(point: &Path) -> Result<PathBuf, MountError> {
     let absolute = absolute(point)?;
     for _ in 0..STACKED_MAX {
         let Some(mounted) = table::at(&absolute).map_err(|error| MountError::io(point, error))? else { break };
+        if is_volume(&mounted.kind) && is_empty(&absolute) {
+            break;
+        }
         if !table::is_ours(&mounted.kind) || !is_dead(&absolute) {
             let what = format!("{} {}", mounted.kind, mounted.source.display());
             return Err(MountError::AlreadyMounted { point: absolute, what });
@@ -27,6 +30,16 @@ pub(crate) fn prepare(point: &Path) -> Result<PathBuf, MountError> {
     }
     let mut names = std::fs::read_dir(&absolute).map_err(|error| refusal(point, error))?;
     if names.next().is_some() { Err(MountError::NotEmpty(absolute)) } else { Ok(absolute) }
+}
+
+/// Whether a file system may be mounted over while it is empty, as the volume of a container is:
+/// not one of a program, which might be another mount of Forebay or hang, and not a trigger.
+fn is_volume(kind: &str) -> bool {
+    !kind.starts_with("fuse") && kind != "autofs"
+}
+
+fn is_empty(point: &Path) -> bool {
+    std::fs::read_dir(point).is_ok_and(|mut names| names.next().is_none())
 }
 
 fn absolute(point: &Path) -> Result<PathBuf, MountError> {

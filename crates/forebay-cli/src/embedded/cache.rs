@@ -63,6 +63,8 @@ impl Cache {
     pub fn open(args: &[OsString], source: Source) -> std::result::Result<Cache, Refusal> {
         let line = std::iter::once("forebay".into()).chain(args.iter().cloned());
         let matches = definitions().try_get_matches_from(line).map_err(Failure::from)?;
+        // A configuration file is not read here.
+        options::without_a_folder(&matches, |_| None)?;
         let InProcess { mut reading, sources } = InProcess::from_arg_matches(&matches).map_err(Failure::from)?;
         let shows = Shows { referenced: Referenced::Kept, apart: 0, modes: Modes::default() };
         let tree = match source {

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 
+use super::{PREFIX, upper};
 use crate::failure::Failure;
 use crate::size::Size;
 
@@ -40,21 +41,34 @@ pub(crate) struct Tier {
     pub(crate) disk_writes: Option<Size>,
 }
 
-/// Refuses a command line that says how a disk tier shall be, and that has none. `requires` of clap
-/// does not do for that: the folder may come from the configuration file.
-pub(super) fn without_a_folder(matches: &ArgMatches) -> Result<(), Failure> {
-    let Some((_, command)) = matches.subcommand() else { return Ok(()) };
+/// Refuses options that say how a disk tier shall be if there is none. `in_file` is the place where
+/// the configuration file sets an option. `requires` of clap does not do for that: the folder may
+/// come from the file.
+pub(crate) fn without_a_folder(command: &ArgMatches, in_file: impl Fn(&str) -> Option<String>) -> Result<(), Failure> {
     // Commands without a tier have none of these.
-    let given = |id: &str| command.try_contains_id(id).is_ok_and(|there| there);
-    let said = |id: &str| given(id) && command.value_source(id) == Some(ValueSource::CommandLine);
-    let option = ["disk_size", "disk_free", "disk_writes"].into_iter().find(|id| said(id));
-    match option {
-        Some(option) if !given("disk") => {
-            let option = option.replace('_', "-");
-            Err(Failure::input(format!("--{option} is for a disk tier, and there is none: add --disk FOLDER")))
-        }
-        _ => Ok(()),
+    let is_set = |id: &str| command.try_contains_id(id).is_ok_and(|there| there);
+    if is_set("disk") {
+        return Ok(());
     }
+    for id in ["disk_size", "disk_free", "disk_writes"] {
+        let option = id.replace('_', "-");
+        // A default of the file has the source of any default, and no value at all has none.
+        let source = command.try_contains_id(id).ok().and_then(|_| command.value_source(id));
+        let (said, advice) = match source {
+            Some(ValueSource::CommandLine) => (format!("--{option}"), "add --disk FOLDER".to_owned()),
+            Some(ValueSource::EnvVariable) => {
+                let variable = |name: &str| format!("{PREFIX}{}", upper(name));
+                (variable(&option), format!("set {} or give --disk FOLDER", variable("disk")))
+            }
+            Some(_) => match in_file(&option) {
+                Some(place) => (place, "add `disk` there or give --disk FOLDER".to_owned()),
+                None => continue,
+            },
+            None => continue,
+        };
+        return Err(Failure::input(format!("{said} is for a disk tier, and there is none: {advice}")));
+    }
+    Ok(())
 }
 
 /// Bytes, or a share of a whole.

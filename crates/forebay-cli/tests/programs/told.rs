@@ -1,17 +1,19 @@
 //! A mount that is told the order: `forebay warm`, its list, and what readers get of it.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use forebay_testkit::far::{Distance, FarProxy};
-use forebay_testkit::need;
 use forebay_testkit::process::Signal;
 use forebay_testkit::s3::{BUCKET, S3};
 use forebay_testkit::trees::content;
+use forebay_testkit::{mounts, need};
 use rustix::fs::Advice;
 
 use crate::{Mount, eventually, forebay, text};
@@ -119,6 +121,44 @@ fn names_that_are_not_there_are_reported() {
     assert!(said(&elsewhere).contains("not in a forebay mount"), "{}", said(&elsewhere));
     assert_eq!(mount.end(Signal::TERM).code(), Some(0));
     assert!(!scene.socket().exists(), "the socket goes with the mount");
+}
+
+/// A name on Linux is bytes, and those that are no text reach the mount by each door.
+#[test]
+fn names_that_are_no_text_are_told() {
+    if !mounts::possible() {
+        return;
+    }
+    let source = tempfile::tempdir().expect("a folder");
+    let odd = |number: u8| OsStr::from_bytes(&[b'n', 0xf0 + number, b'\xff']).to_owned();
+    for number in 0..4 {
+        fs::write(source.path().join(odd(number)), content(number.into(), SIZE)).expect("written");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let control = format!("unix:{}", folder.path().join("control").display());
+    let mount = Mount::start(&[text(source.path()), "--memory", "64MiB", "--control", &control]);
+    let blocks = (SIZE as u64).div_ceil(4096);
+    let list: Vec<u8> =
+        (0..2).flat_map(|n| [mount.path().join(odd(n)).as_os_str().as_bytes(), b"\0"].concat()).collect();
+    let from = folder.path().join("list");
+    fs::write(&from, list).expect("written");
+    let told = warm(&["--order", "-0", "--from", text(&from)]);
+    assert!(told.status.success() && said(&told).contains("2 files told"), "{}", said(&told));
+    eventually("they are fetched ahead", || mount.counter("hinted") == 2 * blocks);
+    let by_ioctl = |line: &str| {
+        let mut command = Command::new("python3");
+        command.args(["-c", IOCTL, text(mount.path()), line]).status().expect("python3 starts").code()
+    };
+    let lines = r#"{"path":"n\udcf2\udcff"}"#;
+    assert_eq!(by_ioctl(&format!("{{\"list\":\"other\"}}\n{lines}\n{lines}")), Some(0));
+    eventually("another too", || mount.counter("hinted") == 3 * blocks);
+    let missing = warm(&["--order", text(&mount.path().join("train"))]);
+    assert!(said(&missing).contains("1 file failed: "), "{}", said(&missing));
+    for number in 0..3 {
+        let read = fs::read(mount.path().join(odd(number))).expect("readable");
+        assert!(read == content(number.into(), SIZE), "{number}");
+    }
+    assert_eq!(mount.counter("hints_wasted"), 0);
 }
 
 /// Without an order the files are read through at once, and are there for the next reader.

@@ -159,7 +159,7 @@ fn without_a_terminal_there_is_one_figure_or_lines_of_json() {
 
     let (code, _, said) = top(&["/"]);
     let said = String::from_utf8_lossy(&said);
-    assert!(code == Some(1) && said.contains("/ is not a forebay mount"), "{said}");
+    assert!(code == Some(2) && said.contains("/ is not a forebay mount"), "{said}");
 }
 
 /// A mount that is out of sight, as in another container, is found by its socket.

@@ -69,6 +69,38 @@ fn a_link_to_an_empty_folder_will_do() {
     assert!(!mounts::is_mounted(point.path()));
 }
 
+/// A file system of its own will do while it is empty, as the volume of a container is.
+#[test]
+fn an_empty_volume_will_do() {
+    if !mounts::possible() {
+        return;
+    }
+    let (source, point) = (tempfile::tempdir().unwrap(), MountPoint::new().unwrap());
+    std::fs::write(source.path().join("f"), "ours").unwrap();
+    let flags = rustix::mount::MountFlags::empty();
+    if rustix::mount::mount("forebay-test", point.path(), "tmpfs", flags, c"size=64k").is_err() {
+        return forebay_testkit::tools::skip("the right to mount");
+    }
+    let (file, other) = (point.path().join("f"), point.path().join("other"));
+    std::fs::write(&other, "theirs").unwrap();
+    let error = refusal(point.path());
+    assert!(matches!(&error, MountError::AlreadyMounted { what, .. } if what.starts_with("tmpfs ")), "{error}");
+    assert_eq!(std::fs::read(&other).unwrap(), b"theirs");
+    std::fs::remove_file(&other).unwrap();
+    for _ in 0..2 {
+        let mounted = forebay_fuse::mount(tree(source.path()), point.path(), MountOptions::default()).unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"ours");
+        mounted.unmount().unwrap();
+        assert!(!file.exists() && mounts::is_mounted(point.path()), "the volume is as before");
+    }
+    // A killed server leaves its mount on the volume, and the next one clears it away.
+    let mut server = Server::start(source.path(), point.path());
+    server.kill();
+    let mounted = forebay_fuse::mount(tree(source.path()), point.path(), MountOptions::default()).unwrap();
+    mounted.unmount().unwrap();
+    std::fs::write(&other, "theirs").unwrap();
+}
+
 #[test]
 fn after_kill_9_the_next_mount_works() {
     if !mounts::possible() {

@@ -4,12 +4,13 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::spelling::Spelt;
 use super::{ListState, Mode, Named};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
-    path: String,
+struct Line<P> {
+    path: P,
     #[serde(default)]
     start: Option<u64>,
     #[serde(default)]
@@ -22,6 +23,9 @@ pub enum BadLine {
     /// It is no JSON of that form.
     #[error("is not like {{\"path\":\"a/b\",\"start\":0,\"end\":4096}}: {0}")]
     Json(String),
+    /// It is not UTF-8.
+    #[error("is not UTF-8, as JSON is: write the bytes of a name that are not as \\udc80 to \\udcff")]
+    Bytes,
     /// The path leads out of the mount, or nowhere.
     #[error("names {0:?}, which is not the path of a file from the root of the mount on")]
     Path(String),
@@ -49,14 +53,24 @@ pub fn inner(path: &Path) -> Option<PathBuf> {
     (!inner.as_os_str().is_empty()).then_some(inner)
 }
 
-/// The name on a line; `None` if the line is empty.
+/// The name on a line; `None` if the line is empty. The path may be any bytes (`spelling.rs`).
 pub fn line(text: &[u8]) -> Result<Option<Named>, BadLine> {
     let text = text.trim_ascii();
     if text.is_empty() {
         return Ok(None);
     }
-    let line: Line = serde_json::from_slice(text).map_err(|error| BadLine::Json(error.to_string()))?;
-    named(Path::new(&line.path), line.start, line.end).map(Some)
+    match serde_json::from_slice::<Line<String>>(text) {
+        Ok(Line { path, start, end }) => named(Path::new(&path), start, end).map(Some),
+        Err(error) => odd(text, &error).map(Some),
+    }
+}
+
+/// The name on a line that is ordinary JSON but for its path, whose bytes are not all text. `error`
+/// is for one that is not.
+fn odd(text: &[u8], error: &serde_json::Error) -> Result<Named, BadLine> {
+    let text = std::str::from_utf8(text).map_err(|_| BadLine::Bytes)?;
+    let line: Line<Spelt> = serde_json::from_str(text).map_err(|_| BadLine::Json(error.to_string()))?;
+    named(&line.path.0, line.start, line.end)
 }
 
 /// A name of a list: a path, and perhaps the first byte and the one behind the last.
@@ -167,8 +181,23 @@ mod tests {
     }
 
     #[test]
+    fn a_path_may_be_any_bytes() {
+        use std::os::unix::ffi::OsStrExt;
+        let path = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
+        let named = |bytes: &[u8], range| Ok(Some(Named { path: path(bytes), range }));
+        assert_eq!(line(br#"{"path":"/a\udcff/b"}"#), named(b"a\xff/b", None));
+        assert_eq!(line(br#"{"path":"\udce9","start":5,"end":9}"#), named(b"\xe9", Some(5..9)));
+        let told = hint(b"{}\n{\"path\":\"\\udcff\"}").unwrap();
+        assert_eq!(told.names, [Named::whole(path(b"\xff"))]);
+        // Of the parts of a path none may be spelt around the rules.
+        assert_eq!(line(br#"{"path":"\udcff/../a"}"#).unwrap_err(), BadLine::Path("\u{fffd}/../a".into()));
+        assert!(matches!(line(br#"{"path":"\udc2e\udc2e/a"}"#), Err(BadLine::Json(_))));
+    }
+
+    #[test]
     fn what_is_no_line_says_why() {
         let why = |text: &[u8]| line(text).unwrap_err().to_string();
+        assert!(why(b"{\"path\":\"odd \xff\"}").contains("\\udc80 to \\udcff"));
         assert!(why(b"a/b").contains("is not like"));
         assert!(why(br#"{"path":"a","colour":1}"#).contains("colour"));
         assert!(why(br#"{"path":"../a"}"#).contains("\"../a\""));

@@ -14,6 +14,7 @@
 mod lines;
 mod opener;
 mod packed;
+mod spelling;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -33,6 +34,7 @@ use crate::world::Bell;
 pub use lines::{BadHint, BadLine, Hint, hint, inner, line, named, report};
 pub use packed::Named;
 use packed::Packed;
+pub use spelling::spelt;
 
 /// The treatment of names that are told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -50,7 +50,8 @@ pub(crate) fn run(options: &Top) -> Result<(), Failure> {
     let (told, tells) = channel();
     find(options, &told)?;
     let (interval, access) = (options.interval.duration(), options.access.clone());
-    let mut watched = Watched { tells, told, interval, access, mounts: Vec::new() };
+    let named = !options.mounts.is_empty();
+    let mut watched = Watched { tells, told, interval, access, named, mounts: Vec::new() };
     if options.json {
         return watched.lines(options.count);
     }
@@ -113,6 +114,8 @@ struct Watched {
     told: Sender<Word>,
     interval: Duration,
     access: Access,
+    /// Whether the user names the mounts.
+    named: bool,
     mounts: Vec<History>,
 }
 
@@ -177,6 +180,9 @@ impl Watched {
         while Instant::now() < until && (self.mounts.is_empty() || !self.mounts.iter().all(ready)) {
             self.hear(Instant::now() + KEYS)?;
         }
+        if let Some(why) = self.refused() {
+            return Err(Failure::input(why));
+        }
         let mut text = String::new();
         for chosen in 0..self.mounts.len().max(1) {
             let shown = printed(&View { mounts: &self.mounts, chosen, now: Instant::now() });
@@ -187,6 +193,13 @@ impl Watched {
             Some((_, why)) => Err(Failure::run(why)),
             None => Ok(()),
         }
+    }
+
+    /// The reason if none of the mounts that the user names has ever answered.
+    fn refused(&self) -> Option<&String> {
+        let never = self.mounts.iter().all(|history| history.said.is_empty());
+        let first = self.mounts.first().filter(|_| self.named && never)?;
+        first.gone.as_ref().map(|(_, why)| why)
     }
 
     /// On a terminal, until a key or a signal ends it.

@@ -7,7 +7,7 @@ use forebay_sim::chart::{Axis, Chart, Series};
 use forebay_trace::{Error, Keys, Operation, Reading, Request, Shape, open};
 use serde::Serialize;
 
-use super::{each, refusal};
+use super::each;
 use crate::failure::Failure;
 use crate::options::TraceInfo;
 use crate::progress::Progress;
@@ -18,13 +18,13 @@ pub(super) fn run(info: &TraceInfo) -> Result<(), Failure> {
     let progress = Progress::new("reading", info.traces.len());
     let (mut figures, mut series) = (Vec::new(), Vec::new());
     for path in &info.traces {
-        let mut source = open(path, &info.reading.options()).map_err(refusal)?;
+        let mut source = open(path, &info.reading.options()).map_err(Failure::input)?;
         let shape = match (source.shape(), info.block_bytes) {
             (Shape::Ranges { .. }, Some(size)) => Shape::Ranges { block_bytes: block(size.bytes())? },
             (shape, _) => shape,
         };
         let mut content = Content::new(shape);
-        each(&mut *source, &progress.run(), |requests| content.add(path, requests))?;
+        each(&mut *source, &progress.run(), |requests| content.add(path, requests).map_err(Failure::input))?;
         if progress.stopped() {
             return Err(Failure::run(format!("interrupted while reading {}", path.display())));
         }

@@ -73,14 +73,14 @@ fn write(
     options: &Report,
 ) -> Result<(), Failure> {
     let began = Instant::now();
-    let mut writer = Writer::create(output, format, source.shape()).map_err(refusal)?;
+    let mut writer = Writer::create(output, format, source.shape()).map_err(unwritten)?;
     let progress = Progress::new("writing", 1);
     let run = progress.run();
-    each(source, &run, |requests| writer.write(requests))?;
+    each(source, &run, |requests| writer.write(requests).map_err(unwritten))?;
     if progress.stopped() {
         return Err(Failure::run(format!("interrupted: {} was not written", output.display())));
     }
-    let requests = writer.finish(&*source).map_err(refusal)?;
+    let requests = writer.finish(&*source).map_err(unwritten)?;
     drop(run);
     progress.clear();
     let bytes = std::fs::metadata(output).map_or(0, |metadata| metadata.len());
@@ -95,11 +95,11 @@ fn write(
 fn each(
     source: &mut dyn Source,
     run: &Run<'_>,
-    mut each: impl FnMut(&[Request]) -> Result<(), Error>,
+    mut each: impl FnMut(&[Request]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut batch = Vec::new();
-    while !run.stopped() && source.read(&mut batch).map_err(refusal)? > 0 {
-        each(&batch).map_err(refusal)?;
+    while !run.stopped() && source.read(&mut batch).map_err(Failure::input)? > 0 {
+        each(&batch)?;
         batch.clear();
         let (done, all) = source.progress();
         run.progress(done, all);
@@ -107,8 +107,8 @@ fn each(
     Ok(())
 }
 
-/// A faulty trace is bad input; a full disk is not.
-fn refusal(error: Error) -> Failure {
+/// A trace that the format cannot hold is bad input; a full disk is not.
+fn unwritten(error: Error) -> Failure {
     match error {
         Error::Io { .. } => Failure::run(error),
         _ => Failure::input(error),

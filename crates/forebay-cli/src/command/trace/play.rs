@@ -35,7 +35,7 @@ struct Laying {
 }
 
 pub(super) fn run(play: &TracePlay) -> Result<(), Failure> {
-    let mut source = traces::open(&play.trace, &play.reading.options(), play.seed).map_err(super::refusal)?;
+    let mut source = traces::open(&play.trace, &play.reading.options(), play.seed).map_err(Failure::input)?;
     let workload = Workload::load(&mut source).map_err(Failure::input)?;
     if play.lay { make(play, &workload) } else { measure(play, &workload) }
 }
@@ -55,6 +55,10 @@ fn make(play: &TracePlay, workload: &Workload) -> Result<(), Failure> {
 }
 
 fn measure(play: &TracePlay, workload: &Workload) -> Result<(), Failure> {
+    if !play.folder.is_dir() {
+        let folder = play.folder.display();
+        return Err(Failure::input(format!("{folder}: there is no such folder; make its files with --lay")));
+    }
     let progress = Progress::new("running", play.handlers.len());
     let files = Folder::new(&play.folder);
     let mut records = Vec::new();

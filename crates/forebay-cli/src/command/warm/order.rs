@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use forebay_live::told::Answer;
+use forebay_live::told::{Answer, spelt};
 use forebay_live::tree::{SOCKET_XATTR, STATS_XATTR};
 use forebay_serve::HINT;
 use rustix::io::Errno;
-use serde::Serialize;
 
 use super::names::Wanted;
 use super::{Failed, Report};
@@ -17,16 +16,6 @@ use crate::socket;
 
 /// The longest path of a socket.
 const LONGEST: usize = 4096;
-
-/// A name, as the socket takes it.
-#[derive(Serialize)]
-struct Line<'a> {
-    path: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    start: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end: Option<u64>,
-}
 
 /// Tells each mount its files, in order.
 pub(super) fn tell(options: &Warm, wanted: &[Wanted]) -> Result<Report, Failure> {
@@ -64,10 +53,8 @@ fn line(file: &Wanted, roots: &mut BTreeMap<PathBuf, PathBuf>) -> Result<(PathBu
     };
     let path = folder.join(name);
     let inner = path.strip_prefix(&root).map_err(|_| "not below its mount")?;
-    let path = inner.to_str().ok_or("its name is not UTF-8, which a told list cannot have")?;
-    let (start, end) = (file.range.as_ref().map(|range| range.start), file.range.as_ref().map(|range| range.end));
-    let mut line = serde_json::to_vec(&Line { path, start, end }).map_err(|error| error.to_string())?;
-    line.push(b'\n');
+    let range = file.range.as_ref().map(|range| format!(",\"start\":{},\"end\":{}", range.start, range.end));
+    let line = format!("{{\"path\":{}{}}}\n", spelt(inner), range.unwrap_or_default()).into_bytes();
     Ok((root, line))
 }
 
