@@ -83,7 +83,7 @@ fn bucket(server: &S3) -> anyhow::Result<String> {
 }
 
 /// A client of the same store through the same proxy, without Forebay.
-fn raw(proxy: &DelayProxy, server: &S3) -> anyhow::Result<Arc<dyn ObjectStore>> {
+pub(crate) fn raw(proxy: &DelayProxy, server: &S3) -> anyhow::Result<Arc<dyn ObjectStore>> {
     let mut builder = AmazonS3Builder::new()
         .with_endpoint(proxy.endpoint())
         .with_bucket_name(bucket(server)?)

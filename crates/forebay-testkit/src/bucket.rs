@@ -14,10 +14,8 @@ pub const BUCKET: &str = "bucket";
 /// The region of servers that are told none.
 pub(crate) const REGION: &str = "us-east-1";
 
-/// The name that servers let in.
-pub const ACCESS: &str = "test-access";
-/// Its secret.
-pub const SECRET: &str = "test-secret-key";
+pub(crate) const ACCESS: &str = "test-access";
+pub(crate) const SECRET: &str = "test-secret-key";
 
 /// A client of [`BUCKET`] on one server.
 #[derive(Debug)]
