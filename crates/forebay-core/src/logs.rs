@@ -1,0 +1,459 @@
+//! Lists as logs: the slab of a replay without time, where it runs over one trace as fast as it can.
+//!
+//! Blocks are dense numbers there, no reader holds a frame, and frames need no buffer. So a block's
+//! number is its slot, and no index is needed. A move in a linked list touches the slot, both
+//! neighbours and the one at the front, which are far apart in memory. Here it appends the block to
+//! a log, and writes the block's word:
+//!
+//! ```text
+//!   words, by block     [ list | count | position ]      0: the block is in no list
+//!                                   │
+//!   log     3  7  3  9  1  7  4     ▼                    blocks in the order of their moves
+//!   T1      ·  ·  x  ·  x  ·  ·  x                       where the blocks of T1 were moved last,
+//!   T2      ·  ·  ·  x  ·  x  x                          and those of T2
+//!           back ──────────▶ front
+//! ```
+//!
+//! All lists are parts of one log, and a bit of each says which entries are its own. An entry whose
+//! block was moved again, or went, is nobody's. When the log is full, the entries that are left move
+//! down, and their blocks' words follow.
+//!
+//! The words are the only memory that is reached at random, once for each reference; the bits of a
+//! list are 128 times smaller than its slots would be. Known weakness: a walk passes the bits of all
+//! lists' entries, 64 at a time, however few are the list's own.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::hint::black_box;
+
+use crate::directory::{Directory, Layout};
+use crate::frames::{FETCHING, FIRST_POLICY_LIST, FREE, ListId, NO_GHOST, Slot};
+use crate::slab::Slab;
+use crate::types::{BlockKey, FileId, StreamId};
+
+/// Where a word has its list.
+const LIST: u32 = u32::BITS - 4;
+
+/// The most lists.
+const LISTS: u8 = 1 << (u32::BITS - LIST);
+
+/// Entries of a log by slot. A move writes about 1 + 1 / (ENTRIES − 1) words; with four, logs and
+/// bits take less memory than [`Frames`](crate::frames::Frames).
+const ENTRIES: u64 = 4;
+
+/// The blocks at a list's back whose words are read together, before the first of them goes.
+const AHEAD: usize = 16;
+
+/// A directory's layout without an index: slots are the blocks of file 0.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Logged;
+
+/// One list: its entries in the log.
+#[derive(Clone, Default, Debug)]
+struct List {
+    /// A bit an entry. Lists that no policy owns have no entries, and are only counted.
+    own: Box<[u64]>,
+    len: u32,
+    /// Its first entry, if it has any.
+    back: u32,
+    /// Its last one, or one behind that.
+    front: u32,
+    /// The words of the blocks before this entry were read ahead.
+    ahead: u32,
+}
+
+/// Lists as logs. [`FREE`] is the list of blocks that are in no other: its length is that of free
+/// frames, and [`NO_GHOST`]'s that of ghosts.
+#[derive(Clone, Debug)]
+pub struct Logs {
+    /// By block, grown as blocks appear.
+    words: Vec<u32>,
+    log: Box<[Slot]>,
+    /// Entries of the log that are written.
+    end: u32,
+    lists: Box<[List]>,
+    /// The lists that have ghosts, a bit each.
+    of_ghosts: u32,
+    /// The bits of a word that are a position.
+    positions: u32,
+    /// Where a word has its count: as many bits as positions take.
+    count: u32,
+    /// Policies' own words by block; empty until the first one is set.
+    notes: Vec<u64>,
+}
+
+impl Logs {
+    /// Of so many free frames and empty ghosts, in `lists` lists, for a policy whose counts have so
+    /// many bits. `None` if a word has no room for a position, or a list: then take
+    /// [`Frames`](crate::frames::Frames).
+    pub fn new(lists: u8, buffers: u32, ghosts: u32, count_bits: u32) -> Option<Logs> {
+        let entries = (u64::from(buffers) + u64::from(ghosts)).saturating_mul(ENTRIES);
+        Logs::with_entries(lists, buffers, ghosts, count_bits, u32::try_from(entries).ok()?)
+    }
+
+    /// The same with a log of so many entries, at least one for each slot: the fewer, the more often
+    /// they move down.
+    pub fn with_entries(lists: u8, buffers: u32, ghosts: u32, count_bits: u32, entries: u32) -> Option<Logs> {
+        let count = LIST.checked_sub(count_bits).filter(|&bits| bits > 0)?;
+        let entries = entries.max(buffers.checked_add(ghosts)?).max(1);
+        if lists > LISTS || u64::from(entries) > 1 << count {
+            return None;
+        }
+        let bits = entries.div_ceil(u64::BITS) as usize;
+        let list = |list| {
+            let own = if list < FIRST_POLICY_LIST { Box::default() } else { vec![0; bits].into_boxed_slice() };
+            List { own, ..List::default() }
+        };
+        let mut lists: Box<[List]> = (0..lists.max(FIRST_POLICY_LIST)).map(list).collect();
+        lists[usize::from(FREE.0)].len = buffers;
+        lists[usize::from(NO_GHOST.0)].len = ghosts;
+        Some(Logs {
+            words: Vec::new(),
+            log: vec![0; entries as usize].into_boxed_slice(),
+            end: 0,
+            lists,
+            of_ghosts: 0,
+            positions: u32::MAX >> (u32::BITS - count),
+            count,
+            notes: Vec::new(),
+        })
+    }
+
+    /// The bytes that words, log and lists take.
+    pub fn footprint(&self) -> usize {
+        let lists = self.lists.iter().map(|list| list.own.len() * size_of::<u64>()).sum::<usize>();
+        (self.words.len() + self.log.len()) * size_of::<u32>() + lists + self.notes.len() * size_of::<u64>()
+    }
+
+    /// Panics unless every block's word and the lists agree. For tests.
+    pub fn check(&self) {
+        for (at, list) in self.lists.iter().enumerate().skip(FIRST_POLICY_LIST.into()) {
+            let entries = core::iter::successors(next(&list.own, 0), |&entry| next(&list.own, entry + 1));
+            let own = entries.inspect(|&entry| {
+                let word = self.words[self.log[entry as usize] as usize];
+                assert_eq!((word >> LIST, word & self.positions), (at as u32, entry), "entry {entry} of list {at}");
+            });
+            assert_eq!(own.count(), list.len as usize, "the length of list {at}");
+        }
+        let used = |list: &ListId| self.words.iter().filter(|&&word| word >> LIST == u32::from(list.0)).count();
+        let mut all = (1..self.lists.len() as u8).map(ListId).filter(|&list| list != NO_GHOST);
+        assert!(all.all(|list| used(&list) == self.len(list) as usize), "a word of no list");
+    }
+
+    fn word(&self, slot: Slot) -> u32 {
+        self.words.get(slot as usize).copied().unwrap_or(0)
+    }
+
+    /// The bits of a word that are a count.
+    fn counts(&self) -> u32 {
+        !self.positions & !(u32::MAX << LIST)
+    }
+
+    /// Takes a block out of its list, as far as that is concerned: its word stays.
+    #[inline(always)]
+    fn leave(&mut self, slot: Slot) {
+        let word = self.words[slot as usize];
+        let at = word & self.positions;
+        let list = &mut self.lists[(word >> LIST) as usize];
+        list.len -= 1;
+        if let Some(own) = list.own.get_mut(at as usize / 64) {
+            *own &= !bit(at);
+            if at == list.back && list.len > 0 {
+                list.back_left(&self.log, &self.words);
+            }
+        }
+    }
+
+    /// Puts a block that is in no list at the front of `list`. Its word keeps its count.
+    #[inline(always)]
+    fn enter(&mut self, slot: Slot, list: ListId) {
+        if self.end as usize == self.log.len() {
+            self.move_down();
+        }
+        let at = self.end;
+        self.end += 1;
+        self.log[at as usize] = slot;
+        self.lists[usize::from(list.0)].add(at);
+        let counts = self.counts();
+        let word = &mut self.words[slot as usize];
+        *word = *word & counts | u32::from(list.0) << LIST | at;
+    }
+
+    /// Closes the gaps that are between the entries of lists.
+    #[inline(never)]
+    fn move_down(&mut self) {
+        let lists = &mut self.lists[FIRST_POLICY_LIST.into()..];
+        lists.iter_mut().for_each(|list| (list.len, list.ahead) = (0, 0));
+        self.end = 0;
+        for start in (0..self.log.len()).step_by(64) {
+            let mut left = 0;
+            // These bits are written anew, none of them after this entry.
+            lists.iter_mut().for_each(|list| left |= core::mem::take(&mut list.own[start / 64]));
+            while left != 0 {
+                let slot = self.log[start + left.trailing_zeros() as usize];
+                left &= left - 1;
+                self.log[self.end as usize] = slot;
+                let word = &mut self.words[slot as usize];
+                *word = *word & !self.positions | self.end;
+                lists[(*word >> LIST) as usize - usize::from(FIRST_POLICY_LIST)].add(self.end);
+                self.end += 1;
+            }
+        }
+    }
+
+    /// Gives a block a free frame, in [`FETCHING`].
+    fn assign(&mut self, slot: Slot) -> Option<Slot> {
+        let at = slot as usize;
+        if self.is_empty(FREE) {
+            return None;
+        }
+        if at >= self.words.len() {
+            // By an eighth and not to the double: a trace's blocks are counted in many millions.
+            let room = at + 1 + at / 8;
+            self.words.reserve_exact(room - self.words.len());
+            self.words.resize(room, 0);
+        }
+        debug_assert_eq!(self.words[at], 0, "block {slot} is there already");
+        self.lists[usize::from(FREE.0)].len -= 1;
+        self.lists[usize::from(FETCHING.0)].len += 1;
+        self.words[at] = u32::from(FETCHING.0) << LIST;
+        Some(slot)
+    }
+
+    fn release(&mut self, slot: Slot) {
+        let home = if self.is_ghost(slot) { NO_GHOST } else { FREE };
+        self.leave(slot);
+        self.lists[usize::from(home.0)].len += 1;
+        self.words[slot as usize] = 0;
+        self.clear_note(slot);
+    }
+
+    fn release_to_ghost(&mut self, slot: Slot, list: ListId) {
+        if self.is_empty(NO_GHOST) {
+            return self.release(slot);
+        }
+        self.leave(slot);
+        self.lists[usize::from(FREE.0)].len += 1;
+        self.lists[usize::from(NO_GHOST.0)].len -= 1;
+        self.of_ghosts |= 1 << list.0;
+        self.words[slot as usize] = 0;
+        self.clear_note(slot);
+        self.enter(slot, list);
+    }
+
+    fn clear_note(&mut self, slot: Slot) {
+        if let Some(note) = self.notes.get_mut(slot as usize) {
+            *note = 0;
+        }
+    }
+}
+
+impl List {
+    /// Adds an entry behind all others.
+    #[inline(always)]
+    fn add(&mut self, at: u32) {
+        if self.len == 0 {
+            self.back = at;
+        }
+        self.len += 1;
+        self.front = at;
+        self.own[at as usize / 64] |= bit(at);
+    }
+
+    /// Finds the back again, and reads the words of the blocks there, so that these loads run side
+    /// by side.
+    #[inline(never)]
+    fn back_left(&mut self, log: &[Slot], words: &[u32]) {
+        let Some(back) = next(&self.own, self.back) else { return };
+        self.back = back;
+        if back < self.ahead {
+            return;
+        }
+        let mut touched = 0;
+        for at in core::iter::successors(Some(back), |&at| next(&self.own, at + 1)).take(AHEAD) {
+            touched ^= words[log[at as usize] as usize];
+            self.ahead = at + 1;
+        }
+        black_box(touched);
+    }
+}
+
+fn bit(at: u32) -> u64 {
+    1 << (at % 64)
+}
+
+/// The first bit that is set, from `at` on.
+#[inline]
+fn next(bits: &[u64], at: u32) -> Option<u32> {
+    let place = at as usize / 64;
+    let here = bits.get(place)? & (u64::MAX << (at % 64));
+    if here != 0 {
+        return Some(place as u32 * 64 + here.trailing_zeros());
+    }
+    let rest = bits[place + 1..].iter().position(|&bits| bits != 0)?;
+    Some((place + 1 + rest) as u32 * 64 + bits[place + 1 + rest].trailing_zeros())
+}
+
+/// The last bit that is set, before `end`.
+fn last(bits: &[u64], end: u32) -> Option<u32> {
+    let at = end.checked_sub(1)?;
+    let place = at as usize / 64;
+    let here = bits.get(place)? & (u64::MAX >> (63 - at % 64));
+    if here != 0 {
+        return Some(place as u32 * 64 + here.ilog2());
+    }
+    let rest = bits[..place].iter().rposition(|&bits| bits != 0)?;
+    Some(rest as u32 * 64 + bits[rest].ilog2())
+}
+
+impl Slab for Logs {
+    #[inline(always)]
+    fn len(&self, list: ListId) -> u32 {
+        self.lists[usize::from(list.0)].len
+    }
+
+    #[inline(always)]
+    fn is_empty(&self, list: ListId) -> bool {
+        self.len(list) == 0
+    }
+
+    fn front(&self, list: ListId) -> Option<Slot> {
+        let list = &self.lists[usize::from(list.0)];
+        last(&list.own, list.front + 1).map(|at| self.log[at as usize])
+    }
+
+    #[inline]
+    fn back(&self, list: ListId) -> Option<Slot> {
+        let list = &self.lists[usize::from(list.0)];
+        (list.len > 0 && !list.own.is_empty()).then(|| self.log[list.back as usize])
+    }
+
+    #[inline]
+    fn unpinned_from_back(&self, list: ListId) -> Option<Slot> {
+        self.back(list)
+    }
+
+    fn unpinned_from_front(&self, list: ListId) -> Option<Slot> {
+        self.front(list)
+    }
+
+    fn towards_front(&self, slot: Slot) -> Option<Slot> {
+        let at = self.word(slot) & self.positions;
+        next(&self.lists[usize::from(self.list(slot).0)].own, at + 1).map(|at| self.log[at as usize])
+    }
+
+    fn towards_back(&self, slot: Slot) -> Option<Slot> {
+        let at = self.word(slot) & self.positions;
+        last(&self.lists[usize::from(self.list(slot).0)].own, at).map(|at| self.log[at as usize])
+    }
+
+    #[inline(always)]
+    fn list(&self, slot: Slot) -> ListId {
+        ListId((self.word(slot) >> LIST) as u8)
+    }
+
+    #[inline(always)]
+    fn key(&self, slot: Slot) -> BlockKey {
+        BlockKey::new(FileId(0), slot)
+    }
+
+    #[inline(always)]
+    fn is_ghost(&self, slot: Slot) -> bool {
+        self.of_ghosts >> self.list(slot).0 & 1 != 0
+    }
+
+    fn pins(&self, _slot: Slot) -> u16 {
+        0
+    }
+
+    fn owner(&self, _slot: Slot) -> StreamId {
+        StreamId::NONE
+    }
+
+    /// Without time, a block is there at once, and as it is wanted: it has no flag.
+    fn has(&self, _slot: Slot, _mask: u8) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn count(&self, slot: Slot) -> u8 {
+        ((self.word(slot) & self.counts()) >> self.count) as u8
+    }
+
+    fn note(&self, slot: Slot) -> u64 {
+        self.notes.get(slot as usize).copied().unwrap_or(0)
+    }
+
+    #[inline(always)]
+    fn move_to_front(&mut self, slot: Slot, list: ListId) {
+        self.leave(slot);
+        self.enter(slot, list);
+    }
+
+    /// Moves what is in front of it, too.
+    fn move_behind(&mut self, slot: Slot, neighbour: Slot) {
+        let list = self.list(neighbour);
+        self.move_to_front(slot, list);
+        let mut at = Some(neighbour);
+        while let Some(newer) = at.filter(|&at| at != slot) {
+            at = self.towards_front(newer);
+            self.move_to_front(newer, list);
+        }
+    }
+
+    fn clear(&mut self, _slot: Slot, _mask: u8) {}
+
+    #[inline(always)]
+    fn set_count(&mut self, slot: Slot, count: u8) {
+        let counts = self.counts();
+        let count = u32::from(count) << self.count;
+        debug_assert_eq!(count & !counts, 0, "a count of more bits than the policy said");
+        let word = &mut self.words[slot as usize];
+        *word = *word & !counts | count & counts;
+    }
+
+    fn set_note(&mut self, slot: Slot, note: u64) {
+        let at = slot as usize;
+        if at >= self.notes.len() {
+            self.notes.resize(self.words.len().max(at + 1), 0);
+        }
+        self.notes[at] = note;
+    }
+}
+
+impl Layout for Logged {
+    type Slab = Logs;
+
+    #[inline(always)]
+    fn find(directory: &Directory<Logged>, key: BlockKey) -> Option<Slot> {
+        debug_assert_eq!(key.file().0, 0, "logs serve one file");
+        (directory.frames.word(key.block()) != 0).then_some(key.block())
+    }
+
+    #[inline]
+    fn assign(directory: &mut Directory<Logged>, key: BlockKey, list: ListId) -> Option<Slot> {
+        let slot = directory.frames.assign(key.block())?;
+        if list != FETCHING {
+            directory.frames.move_to_front(slot, list);
+        }
+        Some(slot)
+    }
+
+    #[inline]
+    fn release(directory: &mut Directory<Logged>, slot: Slot) {
+        directory.frames.release(slot);
+    }
+
+    #[inline]
+    fn release_to_ghost(directory: &mut Directory<Logged>, slot: Slot, list: ListId) {
+        directory.frames.release_to_ghost(slot, list);
+    }
+}
+
+impl Directory<Logged> {
+    /// A directory over logs.
+    pub fn logged(logs: Logs) -> Directory<Logged> {
+        Directory::of(logs, Logged)
+    }
+}
