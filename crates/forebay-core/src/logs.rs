@@ -15,8 +15,8 @@
 //! ```
 //!
 //! All lists are parts of one log, and a bit of each says which entries are its own. An entry whose
-//! block was moved again, or went, is nobody's. When the log is full, the entries that are left move
-//! down, and their blocks' words follow.
+//! block was moved again, or went, is nobody's. The log is a ring. When its end comes to an entry
+//! that is somebody's, all close ranks, and their blocks' words follow.
 //!
 //! The words are the only memory that is reached at random, once for each reference; the bits of a
 //! list are 128 times smaller than its slots would be. Known weakness: a walk passes the bits of all
@@ -38,8 +38,9 @@ const LIST: u32 = u32::BITS - 4;
 /// The most lists.
 const LISTS: u8 = 1 << (u32::BITS - LIST);
 
-/// Entries of a log by slot. A move writes about 1 + 1 / (ENTRIES − 1) words; with four, logs and
-/// bits take less memory than [`Frames`](crate::frames::Frames).
+/// Entries of a log by slot. Even where old entries never go, a move writes no more than
+/// 1 + 1 / (ENTRIES − 1) words; with four, logs and bits take less memory than
+/// [`Frames`](crate::frames::Frames).
 const ENTRIES: u64 = 4;
 
 /// The blocks at a list's back whose words are read together, before the first of them goes.
@@ -57,9 +58,9 @@ struct List {
     len: u32,
     /// Its first entry, if it has any.
     back: u32,
-    /// Its last one, or one behind that.
+    /// Its last one, or one that was.
     front: u32,
-    /// The words of the blocks before this entry were read ahead.
+    /// The last entry whose block's word was read ahead.
     ahead: u32,
 }
 
@@ -70,7 +71,7 @@ pub struct Logs {
     /// By block, grown as blocks appear.
     words: Vec<u32>,
     log: Box<[Slot]>,
-    /// Entries of the log that are written.
+    /// The entry to write next. Those behind it, to the next multiple of 64, are nobody's.
     end: u32,
     lists: Box<[List]>,
     /// The lists that have ghosts, a bit each.
@@ -92,15 +93,16 @@ impl Logs {
         Logs::with_entries(lists, buffers, ghosts, count_bits, u32::try_from(entries).ok()?)
     }
 
-    /// The same with a log of so many entries, at least one for each slot: the fewer, the more often
-    /// they move down.
+    /// The same with a log of about so many entries, at least one for each slot and 64 more: the
+    /// fewer, the more often they close ranks.
     pub fn with_entries(lists: u8, buffers: u32, ghosts: u32, count_bits: u32, entries: u32) -> Option<Logs> {
         let count = LIST.checked_sub(count_bits).filter(|&bits| bits > 0)?;
-        let entries = entries.max(buffers.checked_add(ghosts)?).max(1);
+        let least = buffers.checked_add(ghosts)?.checked_add(u64::BITS)?;
+        let entries = entries.max(least).checked_next_multiple_of(u64::BITS)?;
         if lists > LISTS || u64::from(entries) > 1 << count {
             return None;
         }
-        let bits = entries.div_ceil(u64::BITS) as usize;
+        let bits = (entries / u64::BITS) as usize;
         let list = |list| {
             let own = if list < FIRST_POLICY_LIST { Box::default() } else { vec![0; bits].into_boxed_slice() };
             List { own, ..List::default() }
@@ -129,10 +131,10 @@ impl Logs {
     /// Panics unless every block's word and the lists agree. For tests.
     pub fn check(&self) {
         for (at, list) in self.lists.iter().enumerate().skip(FIRST_POLICY_LIST.into()) {
-            let entries = core::iter::successors(next(&list.own, 0), |&entry| next(&list.own, entry + 1));
+            let entries = (0..self.log.len()).filter(|&entry| list.own[entry / 64] & bit(entry as u32) != 0);
             let own = entries.inspect(|&entry| {
-                let word = self.words[self.log[entry as usize] as usize];
-                assert_eq!((word >> LIST, word & self.positions), (at as u32, entry), "entry {entry} of list {at}");
+                let word = self.words[self.log[entry] as usize];
+                assert_eq!((word >> LIST, word & self.positions), (at as u32, entry as u32), "{entry} of list {at}");
             });
             assert_eq!(own.count(), list.len as usize, "the length of list {at}");
         }
@@ -150,17 +152,24 @@ impl Logs {
         !self.positions & !(u32::MAX << LIST)
     }
 
+    /// Where the bits of the newest entry are.
+    #[inline(always)]
+    fn newest(&self) -> usize {
+        self.end.checked_sub(1).map_or(self.log.len() - 1, |last| last as usize) / 64
+    }
+
     /// Takes a block out of its list, as far as that is concerned: its word stays.
     #[inline(always)]
     fn leave(&mut self, slot: Slot) {
         let word = self.words[slot as usize];
         let at = word & self.positions;
+        let newest = self.newest();
         let list = &mut self.lists[(word >> LIST) as usize];
         list.len -= 1;
         if let Some(own) = list.own.get_mut(at as usize / 64) {
             *own &= !bit(at);
             if at == list.back && list.len > 0 {
-                list.back_left(&self.log, &self.words);
+                list.back_left(newest, &self.log, &self.words);
             }
         }
     }
@@ -168,37 +177,75 @@ impl Logs {
     /// Puts a block that is in no list at the front of `list`. Its word keeps its count.
     #[inline(always)]
     fn enter(&mut self, slot: Slot, list: ListId) {
-        if self.end as usize == self.log.len() {
-            self.move_down();
+        if self.end % 64 == 0 && self.owned(self.end) != 0 {
+            self.close_ranks();
         }
-        let at = self.end;
-        self.end += 1;
-        self.log[at as usize] = slot;
+        let at = self.append(slot);
         self.lists[usize::from(list.0)].add(at);
         let counts = self.counts();
         let word = &mut self.words[slot as usize];
         *word = *word & counts | u32::from(list.0) << LIST | at;
     }
 
-    /// Closes the gaps that are between the entries of lists.
+    /// Writes the next entry of the log, which is nobody's. Returns where.
+    #[inline(always)]
+    fn append(&mut self, slot: Slot) -> u32 {
+        let at = self.end;
+        self.log[at as usize] = slot;
+        self.end = if at as usize + 1 == self.log.len() { 0 } else { at + 1 };
+        at
+    }
+
+    /// Which of the 64 entries from `start` on are somebody's.
+    fn owned(&self, start: u32) -> u64 {
+        self.lists[FIRST_POLICY_LIST.into()..].iter().fold(0, |owned, list| owned | list.own[start as usize / 64])
+    }
+
+    /// Closes the gaps between all entries that are somebody's. The oldest of them are from `end`
+    /// on.
     #[inline(never)]
-    fn move_down(&mut self) {
-        let lists = &mut self.lists[FIRST_POLICY_LIST.into()..];
-        lists.iter_mut().for_each(|list| (list.len, list.ahead) = (0, 0));
-        self.end = 0;
-        for start in (0..self.log.len()).step_by(64) {
-            let mut left = 0;
-            // These bits are written anew, none of them after this entry.
-            lists.iter_mut().for_each(|list| left |= core::mem::take(&mut list.own[start / 64]));
-            while left != 0 {
-                let slot = self.log[start + left.trailing_zeros() as usize];
-                left &= left - 1;
-                self.log[self.end as usize] = slot;
-                let word = &mut self.words[slot as usize];
-                *word = *word & !self.positions | self.end;
-                lists[(*word >> LIST) as usize - usize::from(FIRST_POLICY_LIST)].add(self.end);
-                self.end += 1;
+    fn close_ranks(&mut self) {
+        let (start, size) = (self.end as usize / 64, self.log.len() / 64);
+        self.lists.iter_mut().for_each(|list| list.len = if list.own.is_empty() { list.len } else { 0 });
+        for place in (start..size).chain(0..start) {
+            let mut owned = self.owned(place as u32 * 64);
+            // All bits are written anew, none of them behind this place.
+            self.lists[FIRST_POLICY_LIST.into()..].iter_mut().for_each(|list| list.own[place] = 0);
+            let mut slots = [0; 64];
+            let mut count = 0;
+            let mut touched = 0;
+            while owned != 0 {
+                slots[count] = self.log[place * 64 + owned.trailing_zeros() as usize];
+                touched ^= self.words[slots[count] as usize];
+                count += 1;
+                owned &= owned - 1;
             }
+            // Their words are read together, before the first of them is changed.
+            black_box(touched);
+            for &slot in &slots[..count] {
+                let at = self.append(slot);
+                let word = &mut self.words[slot as usize];
+                *word = *word & !self.positions | at;
+                self.lists[(*word >> LIST) as usize].add(at);
+            }
+        }
+    }
+
+    /// Touches the memory that references to blocks will need, so that the loads run side by side
+    /// and not one after the other; `moves` says whether a hit moves its block.
+    pub fn approach(&self, blocks: &[u32], moves: bool) {
+        let mut touched = 0;
+        for &block in blocks {
+            touched ^= u64::from(self.word(block));
+        }
+        black_box(touched);
+        if moves {
+            for &block in blocks {
+                let word = self.word(block);
+                let own = &self.lists[(word >> LIST) as usize].own;
+                touched ^= own.get((word & self.positions) as usize / 64).copied().unwrap_or(0);
+            }
+            black_box(touched);
         }
     }
 
@@ -254,7 +301,7 @@ impl List {
     #[inline(always)]
     fn add(&mut self, at: u32) {
         if self.len == 0 {
-            self.back = at;
+            (self.back, self.ahead) = (at, at);
         }
         self.len += 1;
         self.front = at;
@@ -264,16 +311,19 @@ impl List {
     /// Finds the back again, and reads the words of the blocks there, so that these loads run side
     /// by side.
     #[inline(never)]
-    fn back_left(&mut self, log: &[Slot], words: &[u32]) {
-        let Some(back) = next(&self.own, self.back) else { return };
+    fn back_left(&mut self, newest: usize, log: &[Slot], words: &[u32]) {
+        let Some(back) = next(&self.own, self.back, newest) else { return };
         self.back = back;
-        if back < self.ahead {
+        // In a ring, what is less than half of it ahead.
+        let size = log.len() as u32;
+        let ahead = if self.ahead < back { self.ahead + size - back } else { self.ahead - back };
+        if ahead < size / 2 {
             return;
         }
         let mut touched = 0;
-        for at in core::iter::successors(Some(back), |&at| next(&self.own, at + 1)).take(AHEAD) {
+        for at in core::iter::successors(Some(back), |&at| next(&self.own, at, newest)).take(AHEAD) {
             touched ^= words[log[at as usize] as usize];
-            self.ahead = at + 1;
+            self.ahead = at;
         }
         black_box(touched);
     }
@@ -283,28 +333,33 @@ fn bit(at: u32) -> u64 {
     1 << (at % 64)
 }
 
-/// The first bit that is set, from `at` on.
+/// The first bit that is set after `at`, in a ring whose newest bits are at `newest`.
 #[inline]
-fn next(bits: &[u64], at: u32) -> Option<u32> {
-    let place = at as usize / 64;
-    let here = bits.get(place)? & (u64::MAX << (at % 64));
-    if here != 0 {
-        return Some(place as u32 * 64 + here.trailing_zeros());
+fn next(bits: &[u64], at: u32, newest: usize) -> Option<u32> {
+    let mut place = at as usize / 64;
+    let mut here = bits.get(place)? & (u64::MAX << (at % 64) << 1);
+    while here == 0 {
+        if place == newest {
+            return None;
+        }
+        place = if place + 1 == bits.len() { 0 } else { place + 1 };
+        here = bits[place];
     }
-    let rest = bits[place + 1..].iter().position(|&bits| bits != 0)?;
-    Some((place + 1 + rest) as u32 * 64 + bits[place + 1 + rest].trailing_zeros())
+    Some(place as u32 * 64 + here.trailing_zeros())
 }
 
-/// The last bit that is set, before `end`.
-fn last(bits: &[u64], end: u32) -> Option<u32> {
-    let at = end.checked_sub(1)?;
-    let place = at as usize / 64;
-    let here = bits.get(place)? & (u64::MAX >> (63 - at % 64));
-    if here != 0 {
-        return Some(place as u32 * 64 + here.ilog2());
+/// The last bit that is set before `at`.
+fn last(bits: &[u64], at: u32, newest: usize) -> Option<u32> {
+    let mut place = at as usize / 64;
+    let mut here = bits.get(place)? & (bit(at) - 1);
+    while here == 0 {
+        place = if place == 0 { bits.len() - 1 } else { place - 1 };
+        if place == newest {
+            return None;
+        }
+        here = bits[place];
     }
-    let rest = bits[..place].iter().rposition(|&bits| bits != 0)?;
-    Some(rest as u32 * 64 + bits[rest].ilog2())
+    Some(place as u32 * 64 + here.ilog2())
 }
 
 impl Slab for Logs {
@@ -319,8 +374,13 @@ impl Slab for Logs {
     }
 
     fn front(&self, list: ListId) -> Option<Slot> {
-        let list = &self.lists[usize::from(list.0)];
-        last(&list.own, list.front + 1).map(|at| self.log[at as usize])
+        let List { own, front, len, .. } = &self.lists[usize::from(list.0)];
+        if *len == 0 || own.is_empty() {
+            return None;
+        }
+        let is_there = own[*front as usize / 64] & bit(*front) != 0;
+        let at = if is_there { Some(*front) } else { last(own, *front, self.newest()) };
+        at.map(|at| self.log[at as usize])
     }
 
     #[inline]
@@ -340,12 +400,12 @@ impl Slab for Logs {
 
     fn towards_front(&self, slot: Slot) -> Option<Slot> {
         let at = self.word(slot) & self.positions;
-        next(&self.lists[usize::from(self.list(slot).0)].own, at + 1).map(|at| self.log[at as usize])
+        next(&self.lists[usize::from(self.list(slot).0)].own, at, self.newest()).map(|at| self.log[at as usize])
     }
 
     fn towards_back(&self, slot: Slot) -> Option<Slot> {
         let at = self.word(slot) & self.positions;
-        last(&self.lists[usize::from(self.list(slot).0)].own, at).map(|at| self.log[at as usize])
+        last(&self.lists[usize::from(self.list(slot).0)].own, at, self.newest()).map(|at| self.log[at as usize])
     }
 
     #[inline(always)]
