@@ -1,4 +1,4 @@
-//! Lists as logs: the slab of a replay without time, where it runs over one trace as fast as it can.
+//! Lists as logs: the slab of a replay without time.
 //!
 //! Blocks are dense numbers there, no reader holds a frame, and frames need no buffer. So a block's
 //! number is its slot, and no index is needed. A move in a linked list touches the slot, both
@@ -6,21 +6,21 @@
 //! a log, and writes the block's word:
 //!
 //! ```text
-//!   words, by block     [ list | count | position ]      0: the block is in no list
-//!                                   │
-//!   log     3  7  3  9  1  7  4     ▼                    blocks in the order of their moves
-//!   T1      ·  ·  x  ·  x  ·  ·  x                       where the blocks of T1 were moved last,
-//!   T2      ·  ·  ·  x  ·  x  x                          and those of T2
-//!           back ──────────▶ front
+//!   words, by block     [ list | count | position in the log ]     0: the block is in no list
+//!
+//!   log    3  7  3  9  1  7  4      the blocks in the order of their moves
+//!   T1     ·  ·  x  ·  x  ·  ·      the last move of each block of T1: 3 at its back, 1 in front
+//!   T2     ·  ·  ·  x  ·  x  x      and of T2: 9, 7, 4
+//!                              ▲ end
 //! ```
 //!
 //! All lists are parts of one log, and a bit of each says which entries are its own. An entry whose
 //! block was moved again, or went, is nobody's. The log is a ring. When its end comes to an entry
 //! that is somebody's, all close ranks, and their blocks' words follow.
 //!
-//! The words are the only memory that is reached at random, once for each reference; the bits of a
-//! list are 128 times smaller than its slots would be. Known weakness: a walk passes the bits of all
-//! lists' entries, 64 at a time, however few are the list's own.
+//! A reference reaches two places at random: the word, and the bit of the entry that it leaves. The
+//! bits of a list take a fortieth of what linked slots take. Known weakness: a walk passes the bits
+//! of all lists' entries, 64 at a time, however few are the list's own.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -31,6 +31,10 @@ use crate::directory::{Directory, Layout};
 use crate::frames::{FETCHING, FIRST_POLICY_LIST, FREE, ListId, NO_GHOST, Slot};
 use crate::slab::Slab;
 use crate::types::{BlockKey, FileId, StreamId};
+
+use list::{List, bit, last, next};
+
+mod list;
 
 /// Where a word has its list.
 const LIST: u32 = u32::BITS - 4;
@@ -43,26 +47,9 @@ const LISTS: u8 = 1 << (u32::BITS - LIST);
 /// [`Frames`](crate::frames::Frames).
 const ENTRIES: u64 = 4;
 
-/// The blocks at a list's back whose words are read together, before the first of them goes.
-const AHEAD: usize = 16;
-
 /// A directory's layout without an index: slots are the blocks of file 0.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Logged;
-
-/// One list: its entries in the log.
-#[derive(Clone, Default, Debug)]
-struct List {
-    /// A bit an entry. Lists that no policy owns have no entries, and are only counted.
-    own: Box<[u64]>,
-    len: u32,
-    /// Its first entry, if it has any.
-    back: u32,
-    /// Its last one, or one that was.
-    front: u32,
-    /// The last entry whose block's word was read ahead.
-    ahead: u32,
-}
 
 /// Lists as logs. [`FREE`] is the list of blocks that are in no other: its length is that of free
 /// frames, and [`NO_GHOST`]'s that of ghosts.
@@ -102,11 +89,7 @@ impl Logs {
         if lists > LISTS || u64::from(entries) > 1 << count {
             return None;
         }
-        let bits = (entries / u64::BITS) as usize;
-        let list = |list| {
-            let own = if list < FIRST_POLICY_LIST { Box::default() } else { vec![0; bits].into_boxed_slice() };
-            List { own, ..List::default() }
-        };
+        let list = |list| List::of(if list < FIRST_POLICY_LIST { 0 } else { (entries / u64::BITS) as usize });
         let mut lists: Box<[List]> = (0..lists.max(FIRST_POLICY_LIST)).map(list).collect();
         lists[usize::from(FREE.0)].len = buffers;
         lists[usize::from(NO_GHOST.0)].len = ghosts;
@@ -294,72 +277,6 @@ impl Logs {
             *note = 0;
         }
     }
-}
-
-impl List {
-    /// Adds an entry behind all others.
-    #[inline(always)]
-    fn add(&mut self, at: u32) {
-        if self.len == 0 {
-            (self.back, self.ahead) = (at, at);
-        }
-        self.len += 1;
-        self.front = at;
-        self.own[at as usize / 64] |= bit(at);
-    }
-
-    /// Finds the back again, and reads the words of the blocks there, so that these loads run side
-    /// by side.
-    #[inline(never)]
-    fn back_left(&mut self, newest: usize, log: &[Slot], words: &[u32]) {
-        let Some(back) = next(&self.own, self.back, newest) else { return };
-        self.back = back;
-        // In a ring, what is less than half of it ahead.
-        let size = log.len() as u32;
-        let ahead = if self.ahead < back { self.ahead + size - back } else { self.ahead - back };
-        if ahead < size / 2 {
-            return;
-        }
-        let mut touched = 0;
-        for at in core::iter::successors(Some(back), |&at| next(&self.own, at, newest)).take(AHEAD) {
-            touched ^= words[log[at as usize] as usize];
-            self.ahead = at;
-        }
-        black_box(touched);
-    }
-}
-
-fn bit(at: u32) -> u64 {
-    1 << (at % 64)
-}
-
-/// The first bit that is set after `at`, in a ring whose newest bits are at `newest`.
-#[inline]
-fn next(bits: &[u64], at: u32, newest: usize) -> Option<u32> {
-    let mut place = at as usize / 64;
-    let mut here = bits.get(place)? & (u64::MAX << (at % 64) << 1);
-    while here == 0 {
-        if place == newest {
-            return None;
-        }
-        place = if place + 1 == bits.len() { 0 } else { place + 1 };
-        here = bits[place];
-    }
-    Some(place as u32 * 64 + here.trailing_zeros())
-}
-
-/// The last bit that is set before `at`.
-fn last(bits: &[u64], at: u32, newest: usize) -> Option<u32> {
-    let mut place = at as usize / 64;
-    let mut here = bits.get(place)? & (bit(at) - 1);
-    while here == 0 {
-        place = if place == 0 { bits.len() - 1 } else { place - 1 };
-        if place == newest {
-            return None;
-        }
-        here = bits[place];
-    }
-    Some(place as u32 * 64 + here.ilog2())
 }
 
 impl Slab for Logs {
