@@ -160,7 +160,7 @@ impl Logs {
     /// Puts a block that is in no list at the front of `list`. Its word keeps its count.
     #[inline(always)]
     fn enter(&mut self, slot: Slot, list: ListId) {
-        if self.end % 64 == 0 && self.owned(self.end) != 0 {
+        if self.end.is_multiple_of(64) && self.owned(self.end) != 0 {
             self.close_ranks();
         }
         let at = self.append(slot);
