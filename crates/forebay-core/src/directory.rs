@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use crate::frames::{FREE, Frames, ListId, NO_GHOST, Slot, flag};
 use crate::index::Index;
+use crate::slab::Slab;
 use crate::types::{BlockKey, FileId, StreamId};
 
 /// The content of a frame when it was last released.
@@ -22,11 +23,26 @@ pub struct Released {
 
 const NOTHING: Released = Released { key: BlockKey::new(FileId(0), 0), owner: StreamId::NONE, unused: false };
 
+/// How a directory keeps its blocks. Every [`Index`] is a way, beside [`Frames`]; a replay without
+/// time has [`Logged`](crate::logs::Logged).
+pub trait Layout: Sized {
+    /// The slots and their lists.
+    type Slab: Slab;
+    /// [`Directory::find`].
+    fn find(directory: &Directory<Self>, key: BlockKey) -> Option<Slot>;
+    /// [`Directory::assign`].
+    fn assign(directory: &mut Directory<Self>, key: BlockKey, list: ListId) -> Option<Slot>;
+    /// [`Directory::release`].
+    fn release(directory: &mut Directory<Self>, slot: Slot);
+    /// [`Directory::release_to_ghost`].
+    fn release_to_ghost(directory: &mut Directory<Self>, slot: Slot, list: ListId);
+}
+
 /// Frames, ghosts and the index of both.
 #[derive(Clone, Debug)]
-pub struct Directory<I> {
+pub struct Directory<I: Layout> {
     /// The slab. Policies link and unlink here.
-    pub frames: Frames,
+    pub frames: I::Slab,
     index: I,
     released: Released,
     spared: Vec<Spared>,
@@ -41,20 +57,93 @@ pub struct Spared {
     pub owner: StreamId,
 }
 
-impl<I: Index> Directory<I> {
-    /// A directory of `buffers` free frames and room for `ghosts`.
-    pub fn new(lists: u8, buffers: u32, ghosts: u32) -> Directory<I> {
-        Directory {
-            frames: Frames::new(lists, buffers, ghosts),
-            index: I::with_slots(buffers + ghosts),
-            released: NOTHING,
-            spared: Vec::new(),
-        }
+impl<I: Layout> Directory<I> {
+    /// A directory of such a slab and its index, both empty.
+    pub(crate) fn of(frames: I::Slab, index: I) -> Directory<I> {
+        Directory { frames, index, released: NOTHING, spared: Vec::new() }
     }
 
     /// The slot that holds or remembers a block.
+    #[inline(always)]
     pub fn find(&self, key: BlockKey) -> Option<Slot> {
-        self.index.get(&self.frames, key)
+        I::find(self, key)
+    }
+
+    /// Gives a block a free frame, in list `list`, to be filled: it is [`ABSENT`](flag::ABSENT)
+    /// until that is cleared. The block must be absent; a free frame must be there. Returns `None`,
+    /// and changes nothing, if none is.
+    #[inline(always)]
+    pub fn assign(&mut self, key: BlockKey, list: ListId) -> Option<Slot> {
+        I::assign(self, key, list)
+    }
+
+    /// Frees a frame or a ghost; its block is absent from then on.
+    #[inline(always)]
+    pub fn release(&mut self, slot: Slot) {
+        I::release(self, slot);
+    }
+
+    /// Frees a frame but remembers its block as a ghost at the front of `list`, and whether it was
+    /// unread. If no ghost is free, the block is forgotten: a policy that wants to keep it drops
+    /// its oldest ghost first.
+    #[inline(always)]
+    pub fn release_to_ghost(&mut self, slot: Slot, list: ListId) {
+        I::release_to_ghost(self, slot, list);
+    }
+
+    /// A policy gives a frame a second chance.
+    pub fn spare(&mut self, slot: Slot) {
+        self.spared.push(Spared { key: self.frames.key(slot), owner: self.frames.owner(slot) });
+    }
+
+    /// Takes a frame that got a second chance, the latest first; `None` if none is left.
+    pub fn take_spared(&mut self) -> Option<Spared> {
+        self.spared.pop()
+    }
+}
+
+/// A slab with an index beside it.
+impl<I: Index> Layout for I {
+    type Slab = Frames;
+
+    #[inline]
+    fn find(directory: &Directory<I>, key: BlockKey) -> Option<Slot> {
+        directory.index.get(&directory.frames, key)
+    }
+
+    fn assign(directory: &mut Directory<I>, key: BlockKey, list: ListId) -> Option<Slot> {
+        let Directory { frames, index, .. } = directory;
+        let slot = frames.front(FREE)?;
+        frames.set_key(slot, key);
+        frames.set(slot, flag::ABSENT);
+        index.insert(frames, key, slot);
+        frames.move_to_front(slot, list);
+        Some(slot)
+    }
+
+    fn release(directory: &mut Directory<I>, slot: Slot) {
+        let key = directory.frames.key(slot);
+        directory.index.remove(&directory.frames, key);
+        directory.blank(slot);
+    }
+
+    fn release_to_ghost(directory: &mut Directory<I>, slot: Slot, list: ListId) {
+        let frames = &mut directory.frames;
+        let Some(ghost) = frames.front(NO_GHOST) else { return Self::release(directory, slot) };
+        let key = frames.key(slot);
+        frames.set_key(ghost, key);
+        let unread = if frames.has(slot, flag::PREFETCHED) { flag::PREFETCHED } else { 0 };
+        frames.set(ghost, flag::ABSENT | unread);
+        frames.move_to_front(ghost, list);
+        directory.index.replace(frames, key, ghost);
+        directory.blank(slot);
+    }
+}
+
+impl<I: Index> Directory<I> {
+    /// A directory of `buffers` free frames and room for `ghosts`.
+    pub fn new(lists: u8, buffers: u32, ghosts: u32) -> Directory<I> {
+        Directory::of(Frames::new(lists, buffers, ghosts), I::with_slots(buffers + ghosts))
     }
 
     /// [`find`](Self::find) of the block after the one that `last` holds. Blocks that were fetched
@@ -75,39 +164,6 @@ impl<I: Index> Directory<I> {
         if self.frames.has_ghosts() { self.find(key) } else { None }
     }
 
-    /// Gives a block a free frame, in list `list`, to be filled: it is [`ABSENT`](flag::ABSENT)
-    /// until that is cleared. The block must be absent; a free frame must be there. Returns `None`,
-    /// and changes nothing, if none is.
-    pub fn assign(&mut self, key: BlockKey, list: ListId) -> Option<Slot> {
-        let slot = self.frames.front(FREE)?;
-        self.frames.set_key(slot, key);
-        self.frames.set(slot, flag::ABSENT);
-        self.index.insert(&self.frames, key, slot);
-        self.frames.move_to_front(slot, list);
-        Some(slot)
-    }
-
-    /// Frees a frame or a ghost; its block is absent from then on.
-    pub fn release(&mut self, slot: Slot) {
-        let key = self.frames.key(slot);
-        self.index.remove(&self.frames, key);
-        self.blank(slot);
-    }
-
-    /// Frees a frame but remembers its block as a ghost at the front of `list`, and whether it was
-    /// unread. If no ghost is free, the block is forgotten: a policy that wants to keep it drops
-    /// its oldest ghost first.
-    pub fn release_to_ghost(&mut self, slot: Slot, list: ListId) {
-        let Some(ghost) = self.frames.front(NO_GHOST) else { return self.release(slot) };
-        let key = self.frames.key(slot);
-        self.frames.set_key(ghost, key);
-        let unread = if self.frames.has(slot, flag::PREFETCHED) { flag::PREFETCHED } else { 0 };
-        self.frames.set(ghost, flag::ABSENT | unread);
-        self.frames.move_to_front(ghost, list);
-        self.index.replace(&self.frames, key, ghost);
-        self.blank(slot);
-    }
-
     /// Remembers a block that is absent as a ghost at the front of `list`, if a ghost is left.
     pub fn remember(&mut self, key: BlockKey, list: ListId) {
         let Some(ghost) = self.frames.front(NO_GHOST) else { return };
@@ -121,16 +177,6 @@ impl<I: Index> Directory<I> {
     /// the policy gave up.
     pub fn released(&self) -> Released {
         self.released
-    }
-
-    /// A policy gives a frame a second chance.
-    pub fn spare(&mut self, slot: Slot) {
-        self.spared.push(Spared { key: self.frames.key(slot), owner: self.frames.owner(slot) });
-    }
-
-    /// Takes a frame that got a second chance, the latest first; `None` if none is left.
-    pub fn take_spared(&mut self) -> Option<Spared> {
-        self.spared.pop()
     }
 
     /// The bytes of bookkeeping.

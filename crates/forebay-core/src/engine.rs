@@ -74,7 +74,7 @@ const UNKNOWN_FILE: i32 = 9;
 const MAX_READ_BYTES: u32 = 1 << 20;
 
 /// The engine: the sequence of steps, over rooms that have their own fields.
-pub struct Engine<R, I> {
+pub struct Engine<R, I: Index> {
     /// Files and devices: where blocks lie.
     storage: Storage,
     /// Frames: where blocks are, and who may keep them.

@@ -37,7 +37,7 @@ use crate::types::{BlockKey, ContextId, DeviceId, Extent, FileId, FrameId, IoId,
 pub(super) use self::room::Room;
 
 /// Frames, and who may have them.
-pub(super) struct Memory<R, I> {
+pub(super) struct Memory<R, I: Index> {
     directory: Directory<I>,
     segments: Segments<R>,
     divider: Option<Box<dyn Divider>>,

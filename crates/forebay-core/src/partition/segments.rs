@@ -85,13 +85,13 @@ impl<R: Replacement> Segments<R> {
     }
 
     #[inline(always)]
-    fn of<I>(&self, directory: &Directory<I>, slot: Slot) -> usize {
+    fn of<I: Index>(&self, directory: &Directory<I>, slot: Slot) -> usize {
         usize::from(directory.frames.list(slot).0.wrapping_sub(FIRST_POLICY_LIST) / R::LISTS)
     }
 
     /// The partition of a resident frame.
     #[inline(always)]
-    pub fn partition<I>(&self, directory: &Directory<I>, slot: Slot) -> usize {
+    pub fn partition<I: Index>(&self, directory: &Directory<I>, slot: Slot) -> usize {
         let list = usize::from(directory.frames.list(slot).0.wrapping_sub(FIRST_POLICY_LIST));
         let own = self.segments.len() * usize::from(R::LISTS);
         if list < own { list / usize::from(R::LISTS) } else { (list - own) / self.each.max(1) }

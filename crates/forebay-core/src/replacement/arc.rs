@@ -1,9 +1,9 @@
 //! ARC: recency and frequency, balanced by blocks that were given up too early.
 
 use super::{ALL, Class, Replacement, ghosts};
-use crate::directory::Directory;
+use crate::directory::{Directory, Layout};
 use crate::frames::{ListId, Slot, flag};
-use crate::index::Index;
+use crate::slab::Slab;
 
 /// Case IV: the block is in none of the lists.
 const NEW: Class = 0;
@@ -49,6 +49,7 @@ impl Replacement for Arc {
     const LISTS: u8 = 4;
     const GHOST_LISTS: u8 = 2;
     const MOVES: bool = true;
+    const LOGGED: Option<u32> = Some(0);
 
     fn ghosts(frames: u32) -> u32 {
         frames
@@ -66,18 +67,18 @@ impl Replacement for Arc {
     }
 
     #[inline(always)]
-    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn hit<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         // Case I: x in T1 or T2. Move x to MRU in T2.
         directory.frames.move_to_front(slot, self.t2);
     }
 
-    fn first_use<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn first_use<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         // As in the paper's miss: most recent in the list that its class chose.
         let list = directory.frames.list(slot);
         directory.frames.move_to_front(slot, list);
     }
 
-    fn miss<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
+    fn miss<I: Layout>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
         // By the letter: a request for a page of B1, read or not.
         let class = match self.recalls(directory, ghost) {
             UNREAD_IN_B1 => IN_B1,
@@ -87,7 +88,7 @@ impl Replacement for Arc {
         class
     }
 
-    fn recalls<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
+    fn recalls<I: Layout>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
         match ghost.map(|slot| directory.frames.list(slot)) {
             None => NEW,
             Some(list) if list != self.b1 => IN_B2,
@@ -98,7 +99,7 @@ impl Replacement for Arc {
         }
     }
 
-    fn comes_back<I: Index>(&mut self, directory: &Directory<I>, class: Class) {
+    fn comes_back<I: Layout>(&mut self, directory: &Directory<I>, class: Class) {
         let (b1, b2) = (directory.frames.len(self.b1), directory.frames.len(self.b2));
         match class {
             // Case II: p = min { p + δ1, c }, δ1 = 1 if |B1| ≥ |B2|, |B2| / |B1| otherwise
@@ -109,7 +110,7 @@ impl Replacement for Arc {
         }
     }
 
-    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, class: Class) -> Option<Slot> {
+    fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, class: Class) -> Option<Slot> {
         let (slot, list) = self.replace(directory, class)?;
         let frames = &directory.frames;
         if class == NEW && frames.len(self.t1) + frames.len(self.b1) >= self.c {
@@ -131,7 +132,7 @@ impl Replacement for Arc {
         Some(slot)
     }
 
-    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
+    fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
         let list = if class == NEW || class == UNREAD_IN_B1 { self.t1 } else { self.t2 };
         directory.frames.move_to_front(slot, list);
         // |L1| ≤ c, where a free frame took the block and no victim made room in L1.
@@ -149,7 +150,7 @@ impl Replacement for Arc {
 
     /// The blocks of T2 become the most recent ones of T1, in their order. That takes a walk over
     /// T2.
-    fn begin_anew<I: Index>(&mut self, directory: &mut Directory<I>, balance: u32) {
+    fn begin_anew<I: Layout>(&mut self, directory: &mut Directory<I>, balance: u32) {
         self.p = share(balance, ALL, self.c);
         while let Some(slot) = directory.frames.back(self.t2) {
             directory.frames.move_to_front(slot, self.t1);
@@ -160,13 +161,13 @@ impl Replacement for Arc {
 impl Arc {
     /// |T1| + |B1| ≤ c and |B1| + |B2| ≤ c, which frames that came late or a smaller size may have
     /// broken.
-    fn keep_bounds<I: Index>(&self, directory: &mut Directory<I>) {
+    fn keep_bounds<I: Layout>(&self, directory: &mut Directory<I>) {
         ghosts::bound(directory, self.b1, self.c.saturating_sub(directory.frames.len(self.t1)));
         ghosts::bound(directory, self.b2, self.c - directory.frames.len(self.b1));
     }
 
     /// REPLACE(x, p): the frame to give up and the list of its ghost.
-    fn replace<I: Index>(&self, directory: &Directory<I>, class: Class) -> Option<(Slot, ListId)> {
+    fn replace<I: Layout>(&self, directory: &Directory<I>, class: Class) -> Option<(Slot, ListId)> {
         let frames = &directory.frames;
         let t1 = frames.len(self.t1);
         let oldest = |list| frames.unpinned_from_back(list);
@@ -205,7 +206,7 @@ mod tests {
     /// Four frames, two of them used twice, through which two more blocks went, so that B1
     /// remembers blocks 2 and 3; `unread` says whether they were unread.
     fn with_ghosts(unread: bool) -> (Arc, Directory<Hashed>) {
-        let mut directory = Directory::new(FIRST + Arc::LISTS, 4, 4);
+        let mut directory: Directory<Hashed> = Directory::new(FIRST + Arc::LISTS, 4, 4);
         let mut arc = Arc::new(FIRST, 4);
         for block in 0..6 {
             if block >= 4 {

@@ -2,9 +2,9 @@
 
 use super::arc::share;
 use super::{Class, Replacement, ghosts};
-use crate::directory::Directory;
+use crate::directory::{Directory, Layout};
 use crate::frames::{ListId, Slot};
-use crate::index::Index;
+use crate::slab::Slab;
 
 /// The block is in none of the lists.
 const NEW: Class = 0;
@@ -42,6 +42,7 @@ impl Replacement for Car {
     /// T1, T2, B1 and B2, in this order.
     const LISTS: u8 = 4;
     const GHOST_LISTS: u8 = 2;
+    const LOGGED: Option<u32> = Some(1);
 
     /// As many as frames, and the one that is there between lines 6 and 10.
     fn ghosts(frames: u32) -> u32 {
@@ -59,14 +60,14 @@ impl Replacement for Car {
         }
     }
 
-    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn hit<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         // Set the page reference bit for x to one.
         directory.frames.set_count(slot, 1);
     }
 
-    fn first_use<I: Index>(&mut self, _directory: &mut Directory<I>, _slot: Slot) {}
+    fn first_use<I: Layout>(&mut self, _directory: &mut Directory<I>, _slot: Slot) {}
 
-    fn miss<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
+    fn miss<I: Layout>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
         match ghost.map(|slot| directory.frames.list(slot)) {
             None => NEW,
             Some(list) if list == self.b1 => IN_B1,
@@ -74,7 +75,7 @@ impl Replacement for Car {
         }
     }
 
-    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, class: Class) -> Option<Slot> {
+    fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, class: Class) -> Option<Slot> {
         let slot = self.replace(directory)?;
         if class == NEW {
             self.forget_a_ghost(directory, 0);
@@ -83,7 +84,7 @@ impl Replacement for Car {
         Some(slot)
     }
 
-    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
+    fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
         let frames = &mut directory.frames;
         // The block's own ghost, which is released by now, counts in its list.
         let (b1, b2) = (frames.len(self.b1), frames.len(self.b2));
@@ -114,7 +115,7 @@ impl Replacement for Car {
 impl Car {
     /// replace(): turns the clocks until a page without reference bit is under a hand, which
     /// becomes a ghost.
-    fn replace<I: Index>(&self, directory: &mut Directory<I>) -> Option<Slot> {
+    fn replace<I: Layout>(&self, directory: &mut Directory<I>) -> Option<Slot> {
         loop {
             let frames = &mut directory.frames;
             // if |T1| ≥ max(1, p)
@@ -134,7 +135,7 @@ impl Car {
     }
 
     /// |T1| + |B1| ≤ c and |B1| + |B2| ≤ c + 1, which a smaller size may have broken.
-    fn keep_bounds<I: Index>(&self, directory: &mut Directory<I>) {
+    fn keep_bounds<I: Layout>(&self, directory: &mut Directory<I>) {
         ghosts::bound(directory, self.b1, self.c.saturating_sub(directory.frames.len(self.t1)));
         let most = Car::ghosts(self.c) - directory.frames.len(self.b1);
         ghosts::bound(directory, self.b2, most);
@@ -142,7 +143,7 @@ impl Car {
 
     /// Keeps |T1| + |B1| < c before a new block comes to T1, ≤ c with it (`came` is 1), and |B1| +
     /// |B2| ≤ c.
-    fn forget_a_ghost<I: Index>(&self, directory: &mut Directory<I>, came: u32) {
+    fn forget_a_ghost<I: Layout>(&self, directory: &mut Directory<I>, came: u32) {
         let frames = &directory.frames;
         let (t1, b1, b2) = (frames.len(self.t1), frames.len(self.b1), frames.len(self.b2));
         let oldest = if t1 + b1 >= self.c + came && b1 > 0 {

@@ -1,9 +1,9 @@
 //! Clock, the second chance: FIFO with a use bit.
 
 use super::{Class, Replacement};
-use crate::directory::Directory;
-use crate::frames::{Frames, ListId, Slot};
-use crate::index::Index;
+use crate::directory::{Directory, Layout};
+use crate::frames::{ListId, Slot};
+use crate::slab::Slab;
 
 /// Corbató's clock ("A Paging Experiment with the Multics System", 1968): the hand goes round the
 /// frames, takes away the use bit where it finds one and evicts where it finds none.
@@ -19,24 +19,25 @@ pub struct Clock {
 
 impl Replacement for Clock {
     const LISTS: u8 = 1;
+    const LOGGED: Option<u32> = Some(1);
 
     fn new(first_list: u8, _frames: u32) -> Clock {
         Clock { ring: ListId(first_list) }
     }
 
-    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn hit<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         directory.frames.set_count(slot, 1);
     }
 
-    fn first_use<I: Index>(&mut self, _directory: &mut Directory<I>, _slot: Slot) {}
+    fn first_use<I: Layout>(&mut self, _directory: &mut Directory<I>, _slot: Slot) {}
 
-    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+    fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
         let slot = sweep(&mut directory.frames, self.ring)?;
         directory.release(slot);
         Some(slot)
     }
 
-    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
+    fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
         directory.frames.move_to_front(slot, self.ring);
     }
 }
@@ -44,7 +45,7 @@ impl Replacement for Clock {
 /// Turns `ring` until a frame with count zero that no reader holds is at the back, and returns that
 /// frame. Every count passed on the way is one less; a held frame is passed as it is. `None`, with
 /// the ring as it was, if all are held.
-pub(super) fn sweep(frames: &mut Frames, ring: ListId) -> Option<Slot> {
+pub(super) fn sweep(frames: &mut impl Slab, ring: ListId) -> Option<Slot> {
     // As many held frames in a row as there are frames: all of them are held, and the ring has
     // turned just once.
     let mut held = 0;

@@ -1,9 +1,9 @@
 //! The LRU list of Gill's prefetching: it knows which frames are prefetched and not read yet.
 
 use super::{Class, Replacement};
-use crate::directory::{Directory, Spared};
+use crate::directory::{Directory, Layout, Spared};
 use crate::frames::{ListId, Slot, flag};
-use crate::index::Index;
+use crate::slab::Slab;
 
 /// Gill and Bathen, "AMP: Adaptive Multi-stream Prefetching in a Shared Cache" (FAST 2007), its
 /// replacement.
@@ -23,6 +23,7 @@ const OLD: u8 = 1;
 impl Replacement for GillLru {
     const LISTS: u8 = 1;
     const MOVES: bool = true;
+    const LOGGED: Option<u32> = Some(1);
     const SPARES: bool = true;
     /// Should all of memory be unread, every frame of it is spared before one goes.
     const BYTES_BESIDE: u32 = 2 * size_of::<Spared>() as u32;
@@ -31,13 +32,13 @@ impl Replacement for GillLru {
         GillLru { list: ListId(first_list) }
     }
 
-    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn hit<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         directory.frames.move_to_front(slot, self.list);
     }
 
-    fn first_use<I: Index>(&mut self, _directory: &mut Directory<I>, _slot: Slot) {}
+    fn first_use<I: Layout>(&mut self, _directory: &mut Directory<I>, _slot: Slot) {}
 
-    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+    fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
         loop {
             let slot = directory.frames.unpinned_from_back(self.list)?;
             let frames = &mut directory.frames;
@@ -53,7 +54,7 @@ impl Replacement for GillLru {
         }
     }
 
-    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
+    fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
         directory.frames.move_to_front(slot, self.list);
     }
 }

@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 
 use super::{Class, Replacement};
-use crate::directory::Directory;
-use crate::frames::{Frames, ListId, Slot};
-use crate::index::Index;
+use crate::directory::{Directory, Layout};
+use crate::frames::{ListId, Slot};
+use crate::slab::Slab;
 
 /// Children of a node of the heap: four of them are two cache lines.
 const CHILDREN: usize = 4;
@@ -78,7 +78,7 @@ impl Replacement for Landlord {
         Landlord { list: ListId(first_list), heap: Vec::with_capacity(frames as usize), rent: 0, references: 0 }
     }
 
-    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn hit<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let frames = &mut directory.frames;
         frames.move_to_front(slot, self.list);
         // Upon reference of an object in the cache, restore its L value to H. It is due later than
@@ -88,7 +88,7 @@ impl Replacement for Landlord {
         self.sink(frames, at, tenant);
     }
 
-    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+    fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
         let at = self.first_unpinned(&directory.frames, 0)?;
         // Decrement the L value of all remaining objects by the L value of the evicted object.
         let Tenant { due, slot, .. } = self.heap[at];
@@ -98,7 +98,7 @@ impl Replacement for Landlord {
         Some(slot)
     }
 
-    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
+    fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
         let frames = &mut directory.frames;
         frames.move_to_front(slot, self.list);
         // When an object enters the cache, set L to H.
@@ -108,7 +108,7 @@ impl Replacement for Landlord {
         self.rise(frames, self.heap.len() - 1, tenant);
     }
 
-    fn costs<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, nanoseconds: u64) {
+    fn costs<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, nanoseconds: u64) {
         if directory.frames.list(slot) != self.list {
             directory.frames.set_note(slot, nanoseconds);
         }
@@ -125,7 +125,7 @@ impl Replacement for Landlord {
         self.heap.capacity() * size_of::<Tenant>()
     }
 
-    fn remove<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn remove<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         if directory.frames.list(slot) == self.list {
             let at = directory.frames.note(slot) as usize;
             self.leave(&mut directory.frames, at);
@@ -143,7 +143,7 @@ impl Landlord {
     /// Where the first block due is, of those that no reader holds, in the part of the heap below
     /// `at`. Held blocks are passed, and no block below an unheld one is looked at: as many steps
     /// as frames are held.
-    fn first_unpinned(&self, frames: &Frames, at: usize) -> Option<usize> {
+    fn first_unpinned(&self, frames: &impl Slab, at: usize) -> Option<usize> {
         let tenant = self.heap.get(at)?;
         if frames.pins(tenant.slot) == 0 {
             return Some(at);
@@ -153,7 +153,7 @@ impl Landlord {
     }
 
     /// Takes the block at `at` out of the heap.
-    fn leave(&mut self, frames: &mut Frames, at: usize) {
+    fn leave(&mut self, frames: &mut impl Slab, at: usize) {
         frames.set_note(self.heap[at].slot, 0);
         let Some(last) = self.heap.pop() else { return };
         if at < self.heap.len() {
@@ -163,7 +163,7 @@ impl Landlord {
     }
 
     /// Puts `tenant` at `at`, or as far above as it is due before others. Returns where.
-    fn rise(&mut self, frames: &mut Frames, mut at: usize, tenant: Tenant) -> usize {
+    fn rise(&mut self, frames: &mut impl Slab, mut at: usize, tenant: Tenant) -> usize {
         while at > 0 {
             let parent = self.heap[(at - 1) / CHILDREN];
             if parent.key() < tenant.key() {
@@ -177,7 +177,7 @@ impl Landlord {
     }
 
     /// Puts `tenant` at `at`, or as far below as others are due before it.
-    fn sink(&mut self, frames: &mut Frames, mut at: usize, tenant: Tenant) {
+    fn sink(&mut self, frames: &mut impl Slab, mut at: usize, tenant: Tenant) {
         loop {
             let first = CHILDREN * at + 1;
             let children = self.heap.get(first..).unwrap_or_default().iter().take(CHILDREN).zip(first..);
@@ -191,7 +191,7 @@ impl Landlord {
         self.put(frames, at, tenant);
     }
 
-    fn put(&mut self, frames: &mut Frames, at: usize, tenant: Tenant) {
+    fn put(&mut self, frames: &mut impl Slab, at: usize, tenant: Tenant) {
         self.heap[at] = tenant;
         frames.set_note(tenant.slot, at as u64);
     }

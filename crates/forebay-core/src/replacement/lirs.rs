@@ -1,9 +1,9 @@
 //! LIRS: by the recency of the last reference but one.
 
 use super::{Class, Replacement, ghosts};
-use crate::directory::Directory;
+use crate::directory::{Directory, Layout};
 use crate::frames::{ListId, Slot};
-use crate::index::Index;
+use crate::slab::Slab;
 
 /// The block is not in stack S.
 const NEW: Class = 0;
@@ -73,7 +73,7 @@ impl Replacement for Lirs {
         }
     }
 
-    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn hit<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         if directory.frames.list(slot) == self.q && directory.frames.note(slot) > self.bottom(directory) {
             // Upon accessing an HIR resident block X that is in S: it becomes LIR and leaves Q.
             self.promote(directory, slot);
@@ -83,18 +83,18 @@ impl Replacement for Lirs {
         }
     }
 
-    fn first_use<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn first_use<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         self.refresh(directory, slot);
     }
 
-    fn miss<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
+    fn miss<I: Layout>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
         match ghost {
             Some(ghost) if directory.frames.note(ghost) > self.bottom(directory) => IN_S,
             _ => NEW,
         }
     }
 
-    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+    fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
         self.keep_share(directory);
         // Remove the HIR resident block at the front of Q; it becomes an HIR non-resident block if
         // it is in S.
@@ -113,7 +113,7 @@ impl Replacement for Lirs {
         Some(slot)
     }
 
-    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
+    fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
         if class == IN_S || directory.frames.len(self.lir) < self.lirs {
             // X is in S: it becomes LIR. So does every block while there are fewer of them than
             // there may be.
@@ -132,7 +132,7 @@ impl Replacement for Lirs {
         self.most_ghosts = Lirs::ghosts(frames);
     }
 
-    fn remove<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn remove<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let frames = &directory.frames;
         if frames.back(self.lir) == Some(slot) {
             let bottom = frames.towards_front(slot).map_or(u64::MAX, |next| frames.note(next));
@@ -143,17 +143,17 @@ impl Replacement for Lirs {
 
 impl Lirs {
     /// The last reference of the LIR block at the bottom of S. Nothing is in S without one.
-    fn bottom<I: Index>(&self, directory: &Directory<I>) -> u64 {
+    fn bottom<I: Layout>(&self, directory: &Directory<I>) -> u64 {
         directory.frames.back(self.lir).map_or(u64::MAX, |slot| directory.frames.note(slot))
     }
 
-    fn refer<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn refer<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         self.now += 1;
         directory.frames.set_note(slot, self.now);
     }
 
     /// To the top of S, and of LIR or the end of Q, wherever it is.
-    fn refresh<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn refresh<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let list = directory.frames.list(slot);
         directory.frames.move_to_front(slot, list);
         self.refer(directory, slot);
@@ -165,7 +165,7 @@ impl Lirs {
 
     /// Makes a block LIR, on top of S. The LIR block at the bottom moves to the end of Q instead,
     /// and S is pruned.
-    fn promote<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn promote<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         directory.frames.move_to_front(slot, self.lir);
         self.refer(directory, slot);
         self.demote(directory);
@@ -174,7 +174,7 @@ impl Lirs {
 
     /// The LIR blocks beyond their share, those at the bottom, move to the end of Q with their
     /// status changed to HIR.
-    fn demote<I: Index>(&self, directory: &mut Directory<I>) {
+    fn demote<I: Layout>(&self, directory: &mut Directory<I>) {
         while directory.frames.len(self.lir) > self.lirs
             && let Some(bottom) = directory.frames.back(self.lir)
         {
@@ -184,19 +184,19 @@ impl Lirs {
 
     /// There are more LIR blocks than there may be only where there are to be fewer frames than
     /// before.
-    fn keep_share<I: Index>(&self, directory: &mut Directory<I>) {
+    fn keep_share<I: Layout>(&self, directory: &mut Directory<I>) {
         if directory.frames.len(self.lir) > self.lirs {
             self.demote(directory);
             self.prune(directory);
         }
     }
 
-    fn prune<I: Index>(&self, directory: &mut Directory<I>) {
+    fn prune<I: Layout>(&self, directory: &mut Directory<I>) {
         self.prune_to(directory, self.bottom(directory));
     }
 
     /// Forgets the non-resident blocks that were referred to before `bottom`.
-    fn prune_to<I: Index>(&self, directory: &mut Directory<I>, bottom: u64) {
+    fn prune_to<I: Layout>(&self, directory: &mut Directory<I>, bottom: u64) {
         while let Some(oldest) = directory.frames.back(self.ghosts)
             && directory.frames.note(oldest) < bottom
         {
@@ -207,7 +207,7 @@ impl Lirs {
     /// Leaves a ghost in the place that the block has in S. Blocks come to the front of Q in the
     /// order of their references, so that the place is the front unless a reader had held one of
     /// them.
-    fn release_to_ghost<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn release_to_ghost<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         if ghosts::are_full(directory, directory.frames.len(self.ghosts), self.most_ghosts)
             && let Some(oldest) = directory.frames.back(self.ghosts)
         {

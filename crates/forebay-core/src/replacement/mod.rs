@@ -20,10 +20,11 @@
 //! and its naive twin under `tests/all/model`.
 //!
 //! ```
-//! use forebay_core::directory::Directory;
+//! use forebay_core::directory::{Directory, Layout};
 //! use forebay_core::frames::{FETCHING, FIRST_POLICY_LIST, ListId, Slot};
-//! use forebay_core::index::{Hashed, Index};
+//! use forebay_core::index::Hashed;
 //! use forebay_core::replacement::{Class, Replacement};
+//! use forebay_core::slab::Slab;
 //! use forebay_core::{BlockKey, FileId};
 //!
 //! /// Last in, first out.
@@ -36,15 +37,15 @@
 //!         Lifo(ListId(first_list))
 //!     }
 //!
-//!     fn hit<I: Index>(&mut self, _directory: &mut Directory<I>, _slot: Slot) {}
+//!     fn hit<I: Layout>(&mut self, _directory: &mut Directory<I>, _slot: Slot) {}
 //!
-//!     fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+//!     fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
 //!         let slot = directory.frames.unpinned_from_front(self.0)?;
 //!         directory.release(slot);
 //!         Some(slot)
 //!     }
 //!
-//!     fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
+//!     fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
 //!         directory.frames.move_to_front(slot, self.0);
 //!     }
 //! }
@@ -65,9 +66,8 @@
 //! assert_eq!(directory.find(key(1)), None);
 //! ```
 
-use crate::directory::Directory;
+use crate::directory::{Directory, Layout};
 use crate::frames::Slot;
-use crate::index::Index;
 
 mod arc;
 mod car;
@@ -122,9 +122,14 @@ pub trait Replacement {
     /// and no ghosts.
     const GHOST_LISTS: u8 = 0;
 
-    /// Whether a hit moves a frame, and so touches its neighbours: worth knowing for a replay that
-    /// sees references ahead.
+    /// Whether a hit moves a frame, and so touches its neighbours in a linked list: worth knowing
+    /// for a replay that sees references ahead.
     const MOVES: bool = false;
+
+    /// The bits of the counts that it keeps by frame, if a replay without time is faster where its
+    /// lists are [logs](crate::logs): it moves blocks to fronts, takes them from backs, and keeps no
+    /// [note](crate::slab::Slab::note).
+    const LOGGED: Option<u32> = None;
 
     /// The most bytes that it takes for each frame and each ghost beside the slab, in a budget that
     /// is divided beforehand.
@@ -150,43 +155,43 @@ pub trait Replacement {
     fn new(first_list: u8, frames: u32) -> Self;
 
     /// A resident frame is referenced.
-    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot);
+    fn hit<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot);
 
     /// A frame that was prefetched is referenced for the first time. This is its first reference,
     /// not a second.
-    fn first_use<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn first_use<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         self.hit(directory, slot);
     }
 
     /// A block that is not resident is wanted; `ghost` is the slot that remembers it, if any. The
     /// policy takes what it needs from the ghost; afterwards the engine releases it.
-    fn miss<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
+    fn miss<I: Layout>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
         let _ = (directory, ghost);
         0
     }
 
     /// [`miss`](Self::miss) of a prefetched block. It may never be read, so a policy that learns
     /// from ghosts may put that off until [`comes_back`](Self::comes_back).
-    fn recalls<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
+    fn recalls<I: Layout>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
         self.miss(directory, ghost)
     }
 
     /// A block that was prefetched into this class is about to be inserted, since a reader reads
     /// it.
-    fn comes_back<I: Index>(&mut self, directory: &Directory<I>, class: Class) {
+    fn comes_back<I: Layout>(&mut self, directory: &Directory<I>, class: Class) {
         let _ = (directory, class);
     }
 
     /// Makes a frame free for a block of class `class`: releases one that no reader holds, as
     /// itself or to a ghost, and returns its slot. `None` if every frame is held.
-    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, class: Class) -> Option<Slot>;
+    fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, class: Class) -> Option<Slot>;
 
     /// A fetched frame becomes resident: the policy links it into one of its lists.
-    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class);
+    fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class);
 
     /// A resident frame is referenced by a level above whose readers have not asked for it (SCM
     /// §4.2).
-    fn passed<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn passed<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         self.hit(directory, slot);
     }
 
@@ -195,13 +200,13 @@ pub trait Replacement {
     fn sequential_miss(&mut self) {}
 
     /// More is being prefetched behind an unreferenced frame of the same stream.
-    fn renew<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn renew<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let _ = (directory, slot);
     }
 
     /// The time that fetching the frame took, in nanoseconds a block. Called before `insert`, and
     /// not at all where nothing takes time.
-    fn costs<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, nanoseconds: u64) {
+    fn costs<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, nanoseconds: u64) {
         let _ = (directory, slot, nanoseconds);
     }
 
@@ -218,7 +223,7 @@ pub trait Replacement {
 
     /// Other rules have placed and used its frames for a while, so that its lists tell nothing:
     /// each block now counts as used once, and the balance is this. No slot is released.
-    fn begin_anew<I: Index>(&mut self, directory: &mut Directory<I>, balance: u32) {
+    fn begin_anew<I: Layout>(&mut self, directory: &mut Directory<I>, balance: u32) {
         let _ = (directory, balance);
     }
 
@@ -229,7 +234,7 @@ pub trait Replacement {
 
     /// A resident frame goes for reasons that are not the policy's: forget it. The caller releases
     /// it afterwards. Only policies that keep more than list membership (a hand) need this.
-    fn remove<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn remove<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let _ = (directory, slot);
     }
 }

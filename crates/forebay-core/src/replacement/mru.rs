@@ -1,9 +1,9 @@
 //! Most recently used.
 
 use super::{Class, Replacement};
-use crate::directory::Directory;
+use crate::directory::{Directory, Layout};
 use crate::frames::{ListId, Slot};
-use crate::index::Index;
+use crate::slab::Slab;
 
 /// The frame whose last reference is most recent goes. That is best for a loop over more blocks
 /// than there are frames, and bad for nearly everything else (Chou and DeWitt, "An Evaluation of
@@ -19,22 +19,23 @@ pub struct Mru {
 impl Replacement for Mru {
     const LISTS: u8 = 1;
     const MOVES: bool = true;
+    const LOGGED: Option<u32> = Some(0);
 
     fn new(first_list: u8, _frames: u32) -> Mru {
         Mru { list: ListId(first_list) }
     }
 
-    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn hit<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         directory.frames.move_to_front(slot, self.list);
     }
 
-    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+    fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
         let slot = directory.frames.unpinned_from_front(self.list)?;
         directory.release(slot);
         Some(slot)
     }
 
-    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
+    fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
         directory.frames.move_to_front(slot, self.list);
     }
 }

@@ -2,9 +2,9 @@
 
 use super::clock::sweep;
 use super::{Class, Replacement, ghosts};
-use crate::directory::Directory;
+use crate::directory::{Directory, Layout};
 use crate::frames::{ListId, Slot};
-use crate::index::Index;
+use crate::slab::Slab;
 
 /// The block was unknown.
 const NEW: Class = 0;
@@ -48,6 +48,7 @@ fn small_share(frames: u32) -> u32 {
 impl Replacement for S3Fifo {
     const LISTS: u8 = 3;
     const GHOST_LISTS: u8 = 1;
+    const LOGGED: Option<u32> = Some(2);
 
     fn ghosts(frames: u32) -> u32 {
         frames.saturating_sub(small_share(frames))
@@ -63,19 +64,19 @@ impl Replacement for S3Fifo {
         }
     }
 
-    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn hit<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         // x.freq ← min(x.freq + 1, 3)
         let frequency = directory.frames.count(slot);
         directory.frames.set_count(slot, (frequency + 1).min(MAX_FREQUENCY));
     }
 
-    fn first_use<I: Index>(&mut self, _directory: &mut Directory<I>, _slot: Slot) {}
+    fn first_use<I: Layout>(&mut self, _directory: &mut Directory<I>, _slot: Slot) {}
 
-    fn miss<I: Index>(&mut self, _directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
+    fn miss<I: Layout>(&mut self, _directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
         if ghost.is_some() { GHOST } else { NEW }
     }
 
-    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+    fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
         // if S.size ≥ 0.1 · cache size then EVICTS() else EVICTM()
         if directory.frames.len(self.small) < self.small_share
             && let Some(slot) = self.evict_main(directory)
@@ -86,7 +87,7 @@ impl Replacement for S3Fifo {
         self.evict_small(directory).or_else(|| self.evict_main(directory))
     }
 
-    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
+    fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
         // if x in G then insert x to head of M else insert x to head of S
         let queue = if class == GHOST { self.main } else { self.small };
         directory.frames.move_to_front(slot, queue);
@@ -100,7 +101,7 @@ impl Replacement for S3Fifo {
 }
 
 impl S3Fifo {
-    fn evict_small<I: Index>(&self, directory: &mut Directory<I>) -> Option<Slot> {
+    fn evict_small<I: Layout>(&self, directory: &mut Directory<I>) -> Option<Slot> {
         // while not evicted and S.size > 0 do t ← tail of S
         while let Some(slot) = directory.frames.unpinned_from_back(self.small) {
             if directory.frames.count(slot) <= 1 {
@@ -115,7 +116,7 @@ impl S3Fifo {
         None
     }
 
-    fn evict_main<I: Index>(&self, directory: &mut Directory<I>) -> Option<Slot> {
+    fn evict_main<I: Layout>(&self, directory: &mut Directory<I>) -> Option<Slot> {
         // if t.freq > 0 then insert t to head of M, t.freq ← t.freq − 1: a turn of Clock that
         // counts.
         let slot = sweep(&mut directory.frames, self.main)?;

@@ -3,9 +3,9 @@
 
 use super::arc::share;
 use super::{Class, Replacement};
-use crate::directory::Directory;
+use crate::directory::{Directory, Layout};
 use crate::frames::{ListId, Slot, flag};
-use crate::index::Index;
+use crate::slab::Slab;
 
 /// ΔL, the bottom of a list, is this part of the cache.
 const BOTTOM: u32 = 50;
@@ -92,7 +92,7 @@ impl Replacement for SarcLists {
         }
     }
 
-    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn hit<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let list = directory.frames.list(slot);
         if self.is_in_bottom(directory, slot) {
             let ratio = self.ratio(directory);
@@ -109,12 +109,12 @@ impl Replacement for SarcLists {
         self.place(directory, slot, list);
     }
 
-    fn passed<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn passed<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let list = directory.frames.list(slot);
         self.place(directory, slot, list);
     }
 
-    fn renew<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn renew<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         if directory.frames.list(slot) == self.seq {
             self.place(directory, slot, self.seq);
         }
@@ -124,7 +124,7 @@ impl Replacement for SarcLists {
         self.seq_misses = self.seq_misses.saturating_add(1);
     }
 
-    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+    fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
         let slot = self.choose(directory)?;
         directory.release(slot);
         // if desiredSeqListSize > 0, desiredSeqListSize += adapt / 2; else it is |SEQ|
@@ -137,7 +137,7 @@ impl Replacement for SarcLists {
         Some(slot)
     }
 
-    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
+    fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
         let list = if directory.frames.has(slot, flag::SEQUENTIAL) { self.seq } else { self.random };
         self.place(directory, slot, list);
     }
@@ -162,14 +162,14 @@ impl SarcLists {
     }
 
     /// 2 · seqMiss · ΔL / |SEQ|, in parts of [`ONE`].
-    fn ratio<I: Index>(&self, directory: &Directory<I>) -> i64 {
+    fn ratio<I: Layout>(&self, directory: &Directory<I>) -> i64 {
         let length = u128::from(directory.frames.len(self.seq).max(1));
         let misses = u128::from(self.seq_misses) * u128::from(self.bottom()) * 2;
         (misses * ONE as u128 / length).min(i64::MAX as u128) as i64
     }
 
     /// Whether a block is in the bottom ΔL of its list, by its time stamp.
-    fn is_in_bottom<I: Index>(&self, directory: &Directory<I>, slot: Slot) -> bool {
+    fn is_in_bottom<I: Layout>(&self, directory: &Directory<I>, slot: Slot) -> bool {
         let frames = &directory.frames;
         let list = frames.list(slot);
         let (Some(newest), Some(oldest)) = (frames.front(list), frames.back(list)) else { return false };
@@ -180,7 +180,7 @@ impl SarcLists {
     }
 
     /// Puts a block at the MRU position of a list.
-    fn place<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, list: ListId) {
+    fn place<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, list: ListId) {
         self.now += 1;
         directory.frames.set_note(slot, self.now);
         directory.frames.move_to_front(slot, list);
@@ -188,7 +188,7 @@ impl SarcLists {
 
     /// The block that goes: the LRU one of the list whose turn it is, or of the other one if
     /// readers hold all of that.
-    fn choose<I: Index>(&self, directory: &Directory<I>) -> Option<Slot> {
+    fn choose<I: Layout>(&self, directory: &Directory<I>) -> Option<Slot> {
         let frames = &directory.frames;
         let [seq, random] = [self.seq, self.random].map(|list| frames.unpinned_from_back(list));
         let (Some(seq), Some(random)) = (seq, random) else { return seq.or(random) };

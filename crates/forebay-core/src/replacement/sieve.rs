@@ -1,9 +1,9 @@
 //! SIEVE: a FIFO that is searched by a hand.
 
 use super::{Class, Replacement};
-use crate::directory::Directory;
+use crate::directory::{Directory, Layout};
 use crate::frames::{ListId, Slot};
-use crate::index::Index;
+use crate::slab::Slab;
 
 /// Zhang, Yang, Yue, Vigfusson and Rashmi, "SIEVE is Simpler than LRU" (NSDI 2024), Algorithm 1.
 ///
@@ -25,19 +25,20 @@ pub struct Sieve {
 
 impl Replacement for Sieve {
     const LISTS: u8 = 1;
+    const LOGGED: Option<u32> = Some(1);
 
     fn new(first_list: u8, _frames: u32) -> Sieve {
         Sieve { queue: ListId(first_list), hand: None }
     }
 
-    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn hit<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         // x.visited ← 1
         directory.frames.set_count(slot, 1);
     }
 
-    fn first_use<I: Index>(&mut self, _directory: &mut Directory<I>, _slot: Slot) {}
+    fn first_use<I: Layout>(&mut self, _directory: &mut Directory<I>, _slot: Slot) {}
 
-    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+    fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
         let frames = &mut directory.frames;
         // o ← hand; if o is NULL then o ← tail of T
         let mut at = self.hand.or_else(|| frames.back(self.queue));
@@ -61,12 +62,12 @@ impl Replacement for Sieve {
         None
     }
 
-    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
+    fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
         // Insert x in the head of T, x.visited ← 0
         directory.frames.move_to_front(slot, self.queue);
     }
 
-    fn remove<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn remove<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         if self.hand == Some(slot) {
             self.hand = directory.frames.towards_front(slot);
         }

@@ -1,9 +1,9 @@
 //! 2Q: a queue for new blocks, a list for those that came back.
 
 use super::{Class, Replacement, ghosts};
-use crate::directory::Directory;
+use crate::directory::{Directory, Layout};
 use crate::frames::{ListId, Slot};
-use crate::index::Index;
+use crate::slab::Slab;
 
 /// The block is unknown.
 const NEW: Class = 0;
@@ -38,6 +38,7 @@ impl Replacement for TwoQ {
     const LISTS: u8 = 3;
     const GHOST_LISTS: u8 = 1;
     const MOVES: bool = true;
+    const LOGGED: Option<u32> = Some(0);
 
     /// Kout.
     fn ghosts(frames: u32) -> u32 {
@@ -54,19 +55,19 @@ impl Replacement for TwoQ {
         }
     }
 
-    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn hit<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         // if X is in Am then move X to the head of Am; if X is in A1in do nothing
         if directory.frames.list(slot) == self.am {
             directory.frames.move_to_front(slot, self.am);
         }
     }
 
-    fn miss<I: Index>(&mut self, _directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
+    fn miss<I: Layout>(&mut self, _directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
         if ghost.is_some() { CAME_BACK } else { NEW }
     }
 
     /// reclaimfor(X), when there are no free page slots.
-    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+    fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
         let frames = &directory.frames;
         let from_in = frames.unpinned_from_back(self.a1_in);
         let from_am = frames.unpinned_from_back(self.am);
@@ -82,7 +83,7 @@ impl Replacement for TwoQ {
         Some(slot)
     }
 
-    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
+    fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
         // if X is in A1out then add X to the head of Am, else to the head of A1in
         let list = if class == CAME_BACK { self.am } else { self.a1_in };
         directory.frames.move_to_front(slot, list);

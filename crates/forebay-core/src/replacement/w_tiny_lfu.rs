@@ -2,10 +2,10 @@
 //! push out.
 
 use super::{Class, Replacement};
-use crate::directory::Directory;
-use crate::frames::{Frames, ListId, Slot};
-use crate::index::Index;
+use crate::directory::{Directory, Layout};
+use crate::frames::{ListId, Slot};
 use crate::sketch::Sketch;
+use crate::slab::Slab;
 
 /// Einziger, Friedman and Manes, "TinyLFU: A Highly Efficient Cache Admission Policy" (ACM
 /// Transactions on Storage 2017), §4: a window of 1 %, a main cache of the rest, segmented LRU of
@@ -43,6 +43,7 @@ fn protected_share(frames: u32) -> u32 {
 impl Replacement for WTinyLfu {
     const LISTS: u8 = 3;
     const MOVES: bool = true;
+    const LOGGED: Option<u32> = Some(0);
     /// The sketch, whose words are a power of two, and in a divided cache up to twice that.
     const BYTES_BESIDE: u32 = 32;
 
@@ -57,7 +58,7 @@ impl Replacement for WTinyLfu {
         }
     }
 
-    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn hit<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let frames = &mut directory.frames;
         self.sketch.add(frames.key(slot).raw());
         if frames.list(slot) == self.window {
@@ -67,12 +68,12 @@ impl Replacement for WTinyLfu {
         self.overflow(frames);
     }
 
-    fn first_use<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn first_use<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         let list = directory.frames.list(slot);
         directory.frames.move_to_front(slot, list);
     }
 
-    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+    fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
         let frames = &mut directory.frames;
         self.overflow(frames);
         let candidate = frames.unpinned_from_back(self.window).filter(|_| frames.len(self.window) >= self.window_share);
@@ -91,7 +92,7 @@ impl Replacement for WTinyLfu {
         Some(slot)
     }
 
-    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
+    fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
         let frames = &mut directory.frames;
         self.sketch.add(frames.key(slot).raw());
         frames.move_to_front(slot, self.window);
@@ -117,7 +118,7 @@ impl Replacement for WTinyLfu {
 
 impl WTinyLfu {
     /// The protected blocks beyond their share are on probation again.
-    fn overflow(&self, frames: &mut Frames) {
+    fn overflow(&self, frames: &mut impl Slab) {
         while frames.len(self.protected) > self.protected_share
             && let Some(oldest) = frames.back(self.protected)
         {
@@ -125,11 +126,11 @@ impl WTinyLfu {
         }
     }
 
-    fn main_victim(&self, frames: &Frames) -> Option<Slot> {
+    fn main_victim(&self, frames: &impl Slab) -> Option<Slot> {
         frames.unpinned_from_back(self.probation).or_else(|| frames.unpinned_from_back(self.protected))
     }
 
-    fn popularity(&self, frames: &Frames, slot: Slot) -> u8 {
+    fn popularity(&self, frames: &impl Slab, slot: Slot) -> u8 {
         self.sketch.count(frames.key(slot).raw())
     }
 }

@@ -12,11 +12,13 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use flate2::read::GzDecoder;
-use forebay_core::directory::Directory;
+use forebay_core::directory::{Directory, Layout};
 use forebay_core::frames::{ListId, Slot};
 use forebay_core::index::{Dense, Hashed, Index};
 use forebay_core::replacement::{Arc, Car, Class, Clock, Fifo, Lirs, Lru, Replacement, S3Fifo, Sieve, TwoQ, WTinyLfu};
+use forebay_core::slab::Slab;
 
+use crate::logs::logged;
 use cycle::{Cycle, Outcome, key};
 
 /// The simulators print four places, so that equal counts can look 0.00005 apart; 0.0001 is "the
@@ -46,7 +48,7 @@ fn references(folder: &Path, name: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Misses of a policy, which must not depend on the index, nor leave the cache in disorder.
+/// Misses of a policy, which must not depend on the layout, nor leave the cache in disorder.
 fn misses<R: Replacement>(trace: &[u32], capacity: u32) -> usize {
     fn run<R: Replacement, I: Index>(trace: &[u32], capacity: u32) -> Vec<Outcome> {
         let mut cycle = Cycle::<R, I>::new(capacity);
@@ -56,6 +58,10 @@ fn misses<R: Replacement>(trace: &[u32], capacity: u32) -> usize {
     }
     let outcomes = run::<R, Hashed>(trace, capacity);
     assert_eq!(outcomes, run::<R, Dense>(trace, capacity), "both indexes give the same hits");
+    let mut logged = logged::<R>(capacity, None);
+    let in_logs: Vec<Outcome> = trace.iter().map(|&block| logged.read(key(block))).collect();
+    assert_eq!(outcomes, in_logs, "logs give the same hits as the slab");
+    logged.directory.frames.check();
     outcomes.iter().filter(|&&outcome| outcome == Outcome::Miss).count()
 }
 
@@ -215,20 +221,20 @@ impl Replacement for Overflowing {
         Overflowing { policy, small: ListId(first_list), small_share: frames / 10, evicted: false }
     }
 
-    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn hit<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         self.policy.hit(directory, slot);
     }
 
-    fn miss<I: Index>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
+    fn miss<I: Layout>(&mut self, directory: &mut Directory<I>, ghost: Option<Slot>) -> Class {
         self.policy.miss(directory, ghost)
     }
 
-    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, class: Class) -> Option<Slot> {
+    fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, class: Class) -> Option<Slot> {
         self.evicted = true;
         self.policy.victim(directory, class)
     }
 
-    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
+    fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, class: Class) {
         let overflows = !self.evicted && directory.frames.len(self.small) >= self.small_share;
         // The class of a ghost is the class of M.
         let class = if overflows { self.policy.miss(directory, Some(slot)) } else { class };

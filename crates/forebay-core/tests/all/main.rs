@@ -32,6 +32,7 @@ mod hints;
 mod knowledge;
 mod landlord;
 mod level;
+mod logs;
 mod model;
 mod near;
 mod papers;

@@ -5,15 +5,16 @@
 use std::cell::RefCell;
 
 use crate::bench::{Bench, PAGE, Pace, demand, setup};
-use forebay_core::directory::Directory;
+use forebay_core::directory::{Directory, Layout};
 use forebay_core::engine::Seats;
 use forebay_core::frames::{FIRST_POLICY_LIST, ListId, Slot, flag};
-use forebay_core::index::{Hashed, Index};
+use forebay_core::index::Hashed;
 use forebay_core::papers::fixed::Fixed;
 use forebay_core::papers::sac::{Division, Scheme, Settings};
 use forebay_core::papers::sarc::Sarc;
 use forebay_core::replacement::{Class, Replacement};
 use forebay_core::seams::{Divider, Prefetcher};
+use forebay_core::slab::Slab;
 use forebay_core::{BlockKey, DeviceCost, Engine, FileId, Referenced, Setup};
 
 /// A call to the policy, and its block.
@@ -54,16 +55,16 @@ impl Replacement for Recorder {
         Recorder(ListId(first_list))
     }
 
-    fn hit<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn hit<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         log(Hit(directory.frames.key(slot).block()));
         directory.frames.move_to_front(slot, self.0);
     }
 
-    fn passed<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn passed<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         log(Passed(directory.frames.key(slot).block()));
     }
 
-    fn renew<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot) {
+    fn renew<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot) {
         log(Renewed(directory.frames.key(slot).block()));
     }
 
@@ -71,13 +72,13 @@ impl Replacement for Recorder {
         log(Missed(self.0.0));
     }
 
-    fn victim<I: Index>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
+    fn victim<I: Layout>(&mut self, directory: &mut Directory<I>, _class: Class) -> Option<Slot> {
         let slot = directory.frames.unpinned_from_back(self.0)?;
         directory.release(slot);
         Some(slot)
     }
 
-    fn insert<I: Index>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
+    fn insert<I: Layout>(&mut self, directory: &mut Directory<I>, slot: Slot, _class: Class) {
         let block = directory.frames.key(slot).block();
         log(if directory.frames.has(slot, flag::SEQUENTIAL) { Sequential(block) } else { Random(block) });
         directory.frames.move_to_front(slot, self.0);

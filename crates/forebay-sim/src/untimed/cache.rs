@@ -2,11 +2,13 @@
 
 use std::hint::black_box;
 
-use forebay_core::directory::Directory;
+use forebay_core::directory::{Directory, Layout};
 use forebay_core::frames::{FETCHING, FIRST_POLICY_LIST, FREE, Slot, flag};
 use forebay_core::index::Dense;
+use forebay_core::logs::{Logged, Logs};
 use forebay_core::presets::{Build, Replacement};
 use forebay_core::replacement;
+use forebay_core::slab::Slab;
 use forebay_core::{BlockKey, FileId};
 
 /// How many references go through a cache together.
@@ -27,7 +29,7 @@ pub(super) fn cache(policy: Replacement, frames: u32) -> Box<dyn Cache> {
     policy.build(Frames(frames))
 }
 
-/// How many slots of the slab such a cache takes.
+/// How many slots such a cache takes.
 pub(super) fn slots(policy: Replacement, contexts: bool, frames: u32) -> u64 {
     /// More than any policy has lists, with contexts or without.
     const LISTS: u64 = 32;
@@ -41,21 +43,31 @@ impl Build for Frames {
     type Output = Box<dyn Cache>;
 
     fn with<R: replacement::Replacement + Send + 'static>(self) -> Box<dyn Cache> {
-        let directory = Directory::new(FIRST_POLICY_LIST + R::LISTS, self.0, R::ghosts(self.0));
-        Box::new(Untimed { directory, policy: R::new(FIRST_POLICY_LIST, self.0), misses: 0 })
+        let Frames(frames) = self;
+        let (lists, ghosts) = (FIRST_POLICY_LIST + R::LISTS, R::ghosts(frames));
+        // The largest caches have no room in logs.
+        match R::LOGGED.and_then(|count_bits| Logs::new(lists, frames, ghosts, count_bits)) {
+            Some(logs) => Box::new(Untimed::<R, _>::over(Directory::logged(logs), frames)),
+            None => Box::new(Untimed::<R, Dense>::over(Directory::new(lists, frames, ghosts), frames)),
+        }
     }
 }
 
-struct Untimed<R> {
-    directory: Directory<Dense>,
+struct Untimed<R, I: Layout> {
+    directory: Directory<I>,
     policy: R,
     misses: u64,
 }
 
-impl<R: replacement::Replacement + Send> Cache for Untimed<R> {
+impl<R, I> Cache for Untimed<R, I>
+where
+    R: replacement::Replacement + Send,
+    I: Approach + Send,
+    I::Slab: Send,
+{
     fn refer(&mut self, chunk: &Chunk) {
         for keys in chunk.keys.chunks(BATCH) {
-            self.approach(keys);
+            I::approach::<R>(&self.directory, keys);
             for &key in keys {
                 self.refer_to(BlockKey::new(FileId(0), key));
             }
@@ -67,14 +79,19 @@ impl<R: replacement::Replacement + Send> Cache for Untimed<R> {
     }
 }
 
-impl<R: replacement::Replacement> Untimed<R> {
-    /// Touches the memory that the references will need, so that the loads run side by side and not
-    /// one after the other.
-    fn approach(&self, keys: &[u32]) {
-        let frames = &self.directory.frames;
+/// A layout whose memory is touched before references to it, so that the loads run side by side and
+/// not one after the other.
+trait Approach: Layout {
+    /// Touches what a policy will need for at most [`BATCH`] references.
+    fn approach<R: replacement::Replacement>(directory: &Directory<Self>, keys: &[u32]);
+}
+
+impl Approach for Dense {
+    fn approach<R: replacement::Replacement>(directory: &Directory<Dense>, keys: &[u32]) {
+        let frames = &directory.frames;
         let mut slots = [0; BATCH];
         for (slot, &key) in slots.iter_mut().zip(keys) {
-            *slot = self.directory.find(BlockKey::new(FileId(0), key)).unwrap_or(0);
+            *slot = directory.find(BlockKey::new(FileId(0), key)).unwrap_or(0);
         }
         let mut touched = 0;
         if R::MOVES {
@@ -91,6 +108,18 @@ impl<R: replacement::Replacement> Untimed<R> {
             }
         }
         black_box(touched);
+    }
+}
+
+impl Approach for Logged {
+    fn approach<R: replacement::Replacement>(directory: &Directory<Logged>, keys: &[u32]) {
+        directory.frames.approach(keys, R::MOVES);
+    }
+}
+
+impl<R: replacement::Replacement, I: Layout> Untimed<R, I> {
+    fn over(directory: Directory<I>, frames: u32) -> Untimed<R, I> {
+        Untimed { directory, policy: R::new(FIRST_POLICY_LIST, frames), misses: 0 }
     }
 
     #[inline]
@@ -117,6 +146,49 @@ impl<R: replacement::Replacement> Untimed<R> {
         if let Some(slot) = directory.assign(key, FETCHING) {
             directory.frames.clear(slot, flag::ABSENT);
             self.policy.insert(directory, slot, class);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forebay_core::random::Random;
+
+    use super::*;
+
+    /// Replays one trace over both layouts.
+    struct Both<'a>(u32, &'a [Chunk]);
+
+    impl Build for Both<'_> {
+        type Output = [u64; 2];
+
+        fn with<R: replacement::Replacement + Send + 'static>(self) -> [u64; 2] {
+            let Both(frames, chunks) = self;
+            let (lists, ghosts) = (FIRST_POLICY_LIST + R::LISTS, R::ghosts(frames));
+            let logs = Logs::new(lists, frames, ghosts, R::LOGGED.unwrap_or(4)).expect("a small cache has room");
+            let mut logged = Untimed::<R, Logged>::over(Directory::logged(logs), frames);
+            let mut linked = Untimed::<R, Dense>::over(Directory::new(lists, frames, ghosts), frames);
+            chunks.iter().for_each(|chunk| logged.refer(chunk));
+            chunks.iter().for_each(|chunk| linked.refer(chunk));
+            logged.directory.frames.check();
+            [logged.misses(), linked.misses()]
+        }
+    }
+
+    /// Long enough that logs move down many times.
+    #[test]
+    fn logs_miss_as_often_as_linked_lists() {
+        const BLOCKS: u64 = 5000;
+        let mut draws = Random::new(1);
+        // Low blocks more often.
+        let mut key = || draws.below(BLOCKS).min(draws.below(BLOCKS)) as u32;
+        let chunks: Vec<Chunk> =
+            (0..10).map(|_| Chunk { keys: (0..10_000).map(|_| key()).collect(), ..Chunk::default() }).collect();
+        for policy in Replacement::ALL {
+            for frames in [1, 10, 700] {
+                let [logged, linked] = policy.build(Both(frames, &chunks));
+                assert_eq!(logged, linked, "{policy:?}, {frames} frames");
+            }
         }
     }
 }

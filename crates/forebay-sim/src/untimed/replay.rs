@@ -10,7 +10,7 @@ use super::sweep::{caches_per_pass, serve, threads};
 use super::{Algorithm, Capacity, Error, Open, Options, Outcome, Run};
 use crate::Watch;
 
-/// A cache of more blocks is built only once the trace is known to have as many: 20 MB of slab.
+/// A cache of more blocks is built only once the trace is known to have as many: 20 MB of slots.
 const LARGE: u64 = 1 << 20;
 
 /// Replays a trace through a cache for each of `runs`; outcomes come in their order. If `watch`
@@ -18,8 +18,8 @@ const LARGE: u64 = 1 << 20;
 ///
 /// The trace is read once for up to eight online caches a thread, once for OPT, and once before if
 /// a capacity is a share of its distinct blocks or so large that they may all fit. Memory: for each
-/// cache at work 20 bytes a block that it holds or remembers, and 4 bytes a distinct block; about
-/// 12 bytes a distinct block for the keys; for OPT 4.1 bytes a reference.
+/// cache at work 16 to 20 bytes a block that it holds or remembers, and 4 bytes a distinct block;
+/// about 12 bytes a distinct block for the keys; for OPT 4.1 bytes a reference.
 pub fn replay(open: &Open<'_>, options: &Options, runs: &[Run], watch: &dyn Watch) -> Result<Vec<Outcome>, Error> {
     let shape = open()?.shape();
     let large = |run: &Run| match run.capacity.blocks(shape, options, 0) {

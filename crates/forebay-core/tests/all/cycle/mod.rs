@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use forebay_core::directory::Directory;
+use forebay_core::directory::{Directory, Layout};
 use forebay_core::frames::{FETCHING, FIRST_POLICY_LIST, FREE, ListId, NO_GHOST, Slot, flag};
 use forebay_core::index::Index;
 use forebay_core::replacement::{Class, Replacement};
+use forebay_core::slab::Slab;
 use forebay_core::{BlockKey, FileId};
 
 /// The outcome of a reference.
@@ -23,16 +24,15 @@ pub(crate) enum Outcome {
 }
 
 /// A cache of one policy.
-pub(crate) struct Cycle<R, I> {
+pub(crate) struct Cycle<R, I: Layout> {
     pub(crate) directory: Directory<I>,
     pub(crate) policy: R,
     capacity: u32,
 }
 
-impl<R: Replacement, I: Index> Cycle<R, I> {
-    pub(crate) fn new(capacity: u32) -> Self {
-        let lists = FIRST_POLICY_LIST + R::LISTS;
-        let directory = Directory::new(lists, capacity, R::ghosts(capacity));
+impl<R: Replacement, I: Layout> Cycle<R, I> {
+    /// Over a directory of as many frames, and ghosts, as the policy wants.
+    pub(crate) fn over(directory: Directory<I>, capacity: u32) -> Self {
         Cycle { directory, policy: R::new(FIRST_POLICY_LIST, capacity), capacity }
     }
 
@@ -70,7 +70,7 @@ impl<R: Replacement, I: Index> Cycle<R, I> {
         if let Some(ghost) = ghost {
             self.directory.release(ghost);
         }
-        if self.directory.frames.front(FREE).is_none() {
+        if self.directory.frames.is_empty(FREE) {
             self.policy.victim(&mut self.directory, class)?;
         }
         let slot = self.directory.assign(key, FETCHING).expect("a victim left a free frame");
@@ -81,6 +81,13 @@ impl<R: Replacement, I: Index> Cycle<R, I> {
     pub(crate) fn list(&self, list: ListId) -> Vec<Slot> {
         let frames = &self.directory.frames;
         std::iter::successors(frames.front(list), |&slot| frames.towards_back(slot)).collect()
+    }
+}
+
+impl<R: Replacement, I: Index> Cycle<R, I> {
+    pub(crate) fn new(capacity: u32) -> Self {
+        let lists = FIRST_POLICY_LIST + R::LISTS;
+        Cycle::over(Directory::new(lists, capacity, R::ghosts(capacity)), capacity)
     }
 
     /// Checks what must hold after every step, whatever the policy, and returns the blocks held and
