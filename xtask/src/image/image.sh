@@ -67,7 +67,8 @@ trap ended EXIT
 # was built before, and the recipe's own words must ask for it.
 debootstrap --variant=minbase bookworm "$scratch/debian" >"$scratch/log" || { tail "$scratch/log"; exit 1; }
 path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-tar -C "$scratch/debian" -c . | $podman import --quiet --change "ENV PATH=$path" - docker.io/library/debian:bookworm-slim
+tar -C "$scratch/debian" -c . |
+    $podman import --quiet --change "ENV PATH=$path" - docker.io/library/debian:bookworm-slim
 rm -r "$scratch/debian"
 mkdir "$scratch/rust"
 cp "$command" "$scratch/rust/forebay"
