@@ -77,9 +77,9 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// Builds the image of contrib/container and runs it, and the pod of contrib/kubernetes, in podman
+    /// Builds the image of contrib/container, and runs it and the pod of contrib/kubernetes
     ///
-    /// It needs root, podman and debootstrap, and fetches Debian's packages, not images. CI does
+    /// In podman, as root, with debootstrap. It fetches Debian's packages, and no images. CI does
     /// without it.
     Image {
         /// Take the command of the dev profile, to try the image itself

@@ -127,8 +127,8 @@ fn other_numbers_are_refused() {
     }
 }
 
-/// The example for Kubernetes: one program mounts, over a volume as pods have it, the other receives
-/// the descriptor by a socket.
+/// The example for Kubernetes: one program mounts, over a volume as pods have it, and the other
+/// receives the descriptor by a socket.
 #[test]
 fn the_example_for_containers_hands_over_again_after_a_crash() {
     if !possible() {

@@ -126,8 +126,8 @@ pub trait Replacement {
     /// for a replay that sees references ahead.
     const MOVES: bool = false;
 
-    /// The bits of the counts that it keeps by frame, if a replay without time is faster where its
-    /// lists are [logs](crate::logs): it moves blocks to fronts, takes them from backs, and keeps no
+    /// The bits of the counts that it keeps by frame, if its lists may be [logs](crate::logs) in a
+    /// replay without time: it moves blocks to fronts, takes them from backs, and keeps no
     /// [note](crate::slab::Slab::note).
     const LOGGED: Option<u32> = None;
 

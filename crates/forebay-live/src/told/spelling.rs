@@ -1,6 +1,6 @@
-//! Paths as JSON has them. JSON is Unicode, and a name on Linux is bytes: each byte that is not part
-//! of UTF-8 is the escape of a lone surrogate, `\udc80` for 0x80 to `\udcff` for 0xff. This is how
-//! Python has such names (PEP 383) and how its `json` writes them.
+//! Paths as JSON has them. JSON is Unicode, and a name on Linux is bytes: each byte that is not
+//! part of UTF-8 is the escape of a lone surrogate, `\udc80` for 0x80 to `\udcff` for 0xff. This is
+//! how Python has such names (PEP 383) and how its `json` writes them.
 
 use std::ffi::OsString;
 use std::fmt::{self, Write};
