@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use foyer::{BlockEngineConfig, DeviceBuilder, FsDeviceBuilder, HybridCache, HybridCacheBuilder, Source};
 
-/// What the command line says.
+/// The command line.
 struct Setting {
     folder: PathBuf,
     piece: usize,

@@ -47,7 +47,8 @@ const LISTS: u8 = 1 << (u32::BITS - LIST);
 /// [`Frames`](crate::frames::Frames).
 const ENTRIES: u64 = 4;
 
-/// A directory's layout without an index: slots are the blocks of file 0.
+/// A directory's layout without an index: slots are the blocks of file 0, the only one that may be
+/// asked for.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Logged;
 
@@ -232,7 +233,7 @@ impl Logs {
         }
     }
 
-    /// Gives a block a free frame, in [`FETCHING`].
+    /// Gives a block a free frame, in [`FETCHING`]. Words are as many as the largest block's number.
     fn assign(&mut self, slot: Slot) -> Option<Slot> {
         let at = slot as usize;
         if self.is_empty(FREE) {
@@ -240,7 +241,7 @@ impl Logs {
         }
         if at >= self.words.len() {
             // By an eighth and not to the double: a trace's blocks are counted in many millions.
-            let room = at + 1 + at / 8;
+            let room = (at + 1 + at / 8).min(1 << u32::BITS);
             self.words.reserve_exact(room - self.words.len());
             self.words.resize(room, 0);
         }

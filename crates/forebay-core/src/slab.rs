@@ -44,9 +44,9 @@ slab! {
     {
         /// How many slots are in a list.
         fn len(&self, list: ListId) -> u32;
-        /// The slot at the front of a list.
+        /// The slot at the front of a list that a policy owns: logs do not name free ones.
         fn front(&self, list: ListId) -> Option<Slot>;
-        /// The slot at the back of a list.
+        /// The slot at the back of such a list.
         fn back(&self, list: ListId) -> Option<Slot>;
         /// The first frame from the back of a list that no reader holds.
         fn unpinned_from_back(&self, list: ListId) -> Option<Slot>;

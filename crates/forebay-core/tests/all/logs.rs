@@ -98,7 +98,7 @@ impl Build for Agree<'_> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Logs of no more entries than slots are full at every move.
+    /// Logs of hardly more entries than slots close ranks often.
     #[test]
     fn logs_are_linked_lists((capacity, entries, steps) in workload()) {
         for policy in presets::Replacement::ALL {
@@ -127,9 +127,9 @@ fn what_has_no_room_in_a_word_is_refused() {
     assert!(Logs::new(7, u32::MAX, u32::MAX, 0).is_none());
 }
 
-/// A block's number may be any, and costs memory only when it comes.
+/// Blocks come in any order, and one that never came may be looked for.
 #[test]
-fn the_first_block_may_have_any_number() {
+fn the_first_block_need_not_have_the_first_number() {
     let mut cache = logged::<Lru>(2, None);
     assert_eq!(cache.directory.find(key(u32::MAX)), None);
     for block in [70_000, 3, 70_000, 9] {

@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Long enough that logs move down many times.
+    /// Long enough that logs close ranks many times.
     #[test]
     fn logs_miss_as_often_as_linked_lists() {
         const BLOCKS: u64 = 5000;
