@@ -23,7 +23,7 @@ use crate::zipf;
 /// Our name, libCacheSim's, and the least wanted ratios: without key numbering, and with it.
 const POLICIES: [(&str, &str); 5] =
     [("lru", "LRU"), ("clock", "Clock"), ("sieve", "Sieve"), ("arc", "ARC"), ("s3-fifo", "S3FIFO")];
-const WANTED: (f64, f64) = (4.0, 2.5);
+const WANTED: (f64, f64) = (5.0, 3.0);
 
 /// The references to replay.
 pub(crate) struct Workload {
