@@ -20,19 +20,20 @@ if [ "$(stat -fc %T /sys/fs/cgroup)" = tmpfs ]; then
 fi
 mount --make-rshared /
 
-# Limits that root may set without CAP_SYS_RESOURCE.
+# Limits that root may set without CAP_SYS_RESOURCE, and locks that are not in /dev/shm.
 cat >"$scratch/containers.conf" <<END
 [containers]
 default_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]
 [engine]
 cgroup_manager = "cgroupfs"
 events_logger = "none"
+lock_type = "file"
 END
 export CONTAINERS_CONF=$scratch/containers.conf
 # crun makes the mount private that an image lies on; volumes must lie on another one.
 mkdir "$scratch/storage"
 mount --bind "$scratch/storage" "$scratch/storage"
-podman="podman --root $scratch/storage --runroot $scratch/run --storage-driver vfs"
+podman="podman --root $scratch/storage --runroot $scratch/run --tmpdir $scratch/tmp --storage-driver vfs"
 
 # $1: a line for people. The command that follows it must succeed in some minutes.
 eventually() {
