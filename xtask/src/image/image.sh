@@ -138,6 +138,7 @@ inside() { $podman exec application "$@"; }
 digest=$(sha256sum <"$file")
 pod_reads() { [ "$(inside sha256sum /mnt/data/file | sed 's# .*#  -#')" = "$digest" ]; }
 eventually "the application reads the file" pod_reads
+refused inside touch /mnt/data-too
 $podman exec forebay cat /proc/self/status | grep -E '^(CapEff|CapBnd):.0+$' | wc -l | grep -qx 2
 $podman exec forebay cat /proc/self/status | grep -q 'NoNewPrivs:.1'
 $podman exec forebay id -u | grep -qx 65534
