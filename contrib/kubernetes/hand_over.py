@@ -6,9 +6,11 @@ containers have:
 
     hand_over.py mount --uid 65534 /mnt/data /run/forebay/socket
 
-The mount point is made if it is missing. It should be a folder in a volume, not the volume itself:
-a container that starts while something is mounted over its volume gets that mount alone, and none
-that comes later.
+The mount point is made if it is missing; the folder that it is in must be there. It should be a
+folder in a volume, not the volume itself: a container that starts while something is mounted over
+its volume gets that mount alone, and none that comes later. It should not lie deeper than that,
+since an application that may write to the volume can put a link in place of a folder on the way.
+At the mount point itself a link is refused.
 
 The other one receives the descriptor and becomes the program that serves it, in which {} is the
 mount point:
@@ -19,15 +21,18 @@ If the server ends, the next one that asks gets a new mount at the same place. S
 """
 
 import argparse
+import contextlib
 import ctypes
 import os
-import re
 import signal
 import socket
 import sys
 import time
 
-MS_RDONLY, MS_NOSUID, MS_NODEV, MNT_DETACH = 1, 2, 4, 2
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
+MNT_DETACH, UMOUNT_NOFOLLOW = 2, 8
+# The files are data. Without MS_NOEXEC the application may run programs of the mount.
+FLAGS = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -37,51 +42,102 @@ def check(result: int, what: str) -> None:
         raise OSError(error, f"{what}: {os.strerror(error)}")
 
 
-def is_ours(point: str) -> bool:
-    """Whether a mount of Forebay lies there, and not only the volume that it is mounted over."""
-    kind = b""
-    with open("/proc/self/mounts", "rb") as table:
-        for _, place, it, *_ in map(bytes.split, table):
-            # The table has spaces and the like as \040.
-            place = re.sub(rb"\\([0-7]{3})", lambda octal: bytes([int(octal[1], 8)]), place)
-            if place == os.fsencode(os.path.realpath(point)):
-                kind = it
-    return kind == b"fuse.forebay"
+def mount_of(descriptor: int) -> bytes:
+    """The id of the mount that an open folder is in, for which no server is asked."""
+    with open(f"/proc/self/fdinfo/{descriptor}", "rb") as lines:
+        return next(line.split()[1] for line in lines if line.startswith(b"mnt_id:"))
 
 
-def unmount(point: str) -> None:
-    """Takes off mounts of Forebay, a dead one included."""
-    while is_ours(point):
-        check(LIBC.umount2(os.fsencode(point), MNT_DETACH), f"cannot unmount {point}")
+def kind_of(mount: bytes) -> bytes:
+    """The type of the mount with an id."""
+    with open("/proc/self/mountinfo", "rb") as table:
+        for line in table:
+            if line.split()[0] == mount:
+                return line.partition(b" - ")[2].split()[0]
+    return b""
 
 
-def mount(point: str, uid: int) -> int:
-    """Mounts for a server of the user `uid`; returns the descriptor of the mount."""
-    device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
-    options = f"fd={device},rootmode=40000,user_id={uid},group_id={uid},allow_other,default_permissions"
-    flags = MS_RDONLY | MS_NOSUID | MS_NODEV
-    check(LIBC.mount(b"forebay", os.fsencode(point), b"fuse.forebay", flags, options.encode()), f"cannot mount {point}")
-    return device
+class Point:
+    """A mount point: a name in a folder that is opened once.
+
+    Nothing here looks into a mount, since its server may hang. And nothing follows a link at the
+    name, which the application may have put there: the mounter may do what the application may not.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = os.path.abspath(path)
+        folder, self.name = os.path.split(self.path)
+        self.folder = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+
+    def open(self) -> int:
+        return os.open(self.name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=self.folder)
+
+    def is_ours(self) -> bool:
+        """Whether a mount of Forebay lies there, and not only the volume beneath it."""
+        try:
+            place = self.open()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        here = mount_of(place)
+        os.close(place)
+        return here != mount_of(self.folder) and kind_of(here) == b"fuse.forebay"
+
+    def unmount(self) -> None:
+        """Takes off mounts of Forebay, a dead one included."""
+        place = os.fsencode(f"/proc/self/fd/{self.folder}/{self.name}")
+        while self.is_ours():
+            check(LIBC.umount2(place, MNT_DETACH | UMOUNT_NOFOLLOW), f"cannot unmount {self.path}")
+
+    def mount(self, uid: int) -> int:
+        """Mounts for a server of the user `uid`; returns the descriptor of the mount."""
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(self.name, 0o755, dir_fd=self.folder)
+        try:
+            place = self.open()
+        except NotADirectoryError:
+            raise NotADirectoryError(f"{self.path} is a link or a file: mount on a folder") from None
+        device = os.open("/dev/fuse", os.O_RDWR)
+        options = f"fd={device},rootmode=40000,user_id={uid},group_id={uid},allow_other,default_permissions"
+        target = f"/proc/self/fd/{place}".encode()
+        try:
+            check(LIBC.mount(b"forebay", target, b"fuse.forebay", FLAGS, options.encode()), f"cannot mount {self.path}")
+        except OSError:
+            os.close(device)
+            raise
+        finally:
+            os.close(place)
+        return device
 
 
-def hand_over(point: str, path: str, uid: int) -> None:
+def hand_over(point: Point, path: str, uid: int) -> None:
     """Waits for servers, and gives each a new mount."""
-    if os.path.exists(path):
+    with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        # The server may write to the folder of the socket, so that no link is followed here either.
+        os.umask(0o177)
         listener.bind(path)
-        os.chown(path, uid, uid)
-        os.chmod(path, 0o600)
+        os.umask(0o022)
+        os.chown(path, uid, uid, follow_symlinks=False)
         listener.listen()
         while True:
             server, _ = listener.accept()
-            with server:
-                unmount(point)
-                os.makedirs(point, exist_ok=True)
-                device = mount(point, uid)
-                socket.send_fds(server, [b"fuse"], [device])
-                # From here on the mount lives as long as its server.
-                os.close(device)
+            try:
+                with server:
+                    give(point, server, uid)
+            except OSError as error:
+                print(f"hand_over.py: {error}", file=sys.stderr, flush=True)
+
+
+def give(point: Point, server: socket.socket, uid: int) -> None:
+    """Gives a server a new mount."""
+    point.unmount()
+    device = point.mount(uid)
+    try:
+        socket.send_fds(server, [b"fuse"], [device])
+    finally:
+        # From here on the mount lives as long as its server.
+        os.close(device)
 
 
 def serve(path: str, command: list[str]) -> None:
@@ -118,10 +174,11 @@ def main() -> None:
         serve(chosen.socket, words)
         return
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    point = Point(chosen.point)
     try:
-        hand_over(chosen.point, chosen.socket, chosen.uid)
+        hand_over(point, chosen.socket, chosen.uid)
     finally:
-        unmount(chosen.point)
+        point.unmount()
 
 
 if __name__ == "__main__":

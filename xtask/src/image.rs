@@ -11,15 +11,14 @@ use crate::{package, python, target};
 /// Builds the image and runs it, in namespaces of their own.
 const IMAGE: &str = include_str!("image/image.sh");
 
-/// The programs that the script needs, and an option that each answers.
-const NEEDED: [(&str, &str); 4] =
-    [("podman", "--version"), ("debootstrap", "--version"), ("unshare", "--version"), ("curl", "--version")];
+/// The programs that the script needs.
+const NEEDED: [&str; 4] = ["podman", "debootstrap", "unshare", "curl"];
 
 /// Builds the command, as the recipe would, and the image around it; `dev` takes the command of the
 /// dev profile. Returns whether all is well.
 pub(crate) fn check(dev: bool) -> Result<bool> {
-    for (program, option) in NEEDED {
-        let there = answers(Command::new(program).arg(option));
+    for program in NEEDED {
+        let there = answers(Command::new(program).arg("--version"));
         ensure!(there, "{program} is missing: apt-get install podman debootstrap util-linux curl");
     }
     let (gateway, python) = (target().join("tools/versitygw"), python::folder().join("bin/python3"));

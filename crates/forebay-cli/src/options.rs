@@ -413,14 +413,20 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Forebay,
     let first = definitions().ignore_errors(true).try_get_matches_from(&args)?;
     let file = first.try_get_one::<PathBuf>("config").ok().flatten();
     let asked = first.subcommand_name() == Some("doctor");
-    let (configured, fault) = match config::apply(definitions(), file.map(PathBuf::as_path)) {
+    let (configured, mut fault) = match config::apply(definitions(), file.map(PathBuf::as_path)) {
         Ok(configured) => (configured, None),
         Err(fault) if asked => (Configured::without(definitions()), Some(fault.to_string())),
         Err(fault) => return Err(fault.into()),
     };
     let matches = configured.command.try_get_matches_from(&args)?;
     if let Some((name, command)) = matches.subcommand() {
-        without_a_folder(command, |option| configured.given.as_ref()?.place(name, option))?;
+        let in_file = |option: &str| configured.given.as_ref()?.place(name, option);
+        if asked {
+            without_a_folder(command, |_| None)?;
+            fault = fault.or(without_a_folder(command, in_file).err().map(|fault| fault.to_string()));
+        } else {
+            without_a_folder(command, in_file)?;
+        }
     }
     let mut parsed = Forebay::from_arg_matches(&matches)?;
     if let Command::Doctor(doctor) = &mut parsed.command {

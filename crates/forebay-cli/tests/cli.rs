@@ -276,6 +276,11 @@ fn what_cannot_be_read_is_bad_input() {
         refused(&output, &["MISSING"]);
         assert!(!stderr(&output).contains("panicked"), "{args:?}");
     }
+    // For programs the reason is a line of JSON, too.
+    let output = run(&["top", "--json", "--count", "2", "--interval", "100ms", "MISSING"]);
+    let lines = stdout(&output);
+    assert_eq!((output.status.code(), lines.lines().count()), (Some(2), 2), "{lines}");
+    assert!(lines.contains("MISSING") && stderr(&output).starts_with("error: MISSING"), "{lines}{}", stderr(&output));
     // A folder opens, and cannot be read.
     for args in
         [&["trace", "info", "."][..], &["sim", "."], &["device", "import", "."], &["contexts", "show", "--hints", "."]]

@@ -169,9 +169,10 @@ fn start(
     let point = point::prepare(point)?;
     room(options.threads).map_err(|error| MountError::io(&point, error))?;
     let device = device::attach(&point, options, writable)?;
-    let entry = match table::at(&point) {
+    let entry = match table::ours_at(&point) {
         Ok(Some(entry)) => entry,
-        Ok(None) => return Err(MountError::io(&point, io::Error::other("it was unmounted at once"))),
+        // The mount over it is not ours to take off, nor is a volume beneath it.
+        Ok(None) => return Err(MountError::io(&point, io::Error::other("it was unmounted or mounted over at once"))),
         Err(error) => {
             device::detach(&point)?;
             return Err(MountError::io(&point, error));

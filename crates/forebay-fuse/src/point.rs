@@ -18,7 +18,7 @@ pub(crate) fn prepare(point: &Path) -> Result<PathBuf, MountError> {
     let absolute = absolute(point)?;
     for _ in 0..STACKED_MAX {
         let Some(mounted) = table::at(&absolute).map_err(|error| MountError::io(point, error))? else { break };
-        if is_volume(&mounted.kind) && is_empty(&absolute) {
+        if is_volume(&mounted.kind, &absolute) {
             break;
         }
         if !table::is_ours(&mounted.kind) || !is_dead(&absolute) {
@@ -32,14 +32,15 @@ pub(crate) fn prepare(point: &Path) -> Result<PathBuf, MountError> {
     if names.next().is_some() { Err(MountError::NotEmpty(absolute)) } else { Ok(absolute) }
 }
 
-/// Whether a file system may be mounted over while it is empty, as the volume of a container is:
-/// not one of a program, which might be another mount of Forebay or hang, and not a trigger.
-fn is_volume(kind: &str) -> bool {
-    !kind.starts_with("fuse") && kind != "autofs"
-}
+/// File systems of local disks and of memory, as the volumes of containers are. One of a program or
+/// of another machine may hang.
+const VOLUMES: [&str; 12] =
+    ["bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "ramfs", "tmpfs", "xfs", "zfs"];
 
-fn is_empty(point: &Path) -> bool {
-    std::fs::read_dir(point).is_ok_and(|mut names| names.next().is_none())
+/// Whether the file system at `point` may be mounted over while it is empty. Those of the system
+/// itself may not.
+fn is_volume(kind: &str, point: &Path) -> bool {
+    VOLUMES.contains(&kind) && !["/dev", "/proc", "/sys"].iter().any(|system| point.starts_with(system))
 }
 
 fn absolute(point: &Path) -> Result<PathBuf, MountError> {
@@ -69,4 +70,21 @@ fn refusal(point: &Path, error: std::io::Error) -> MountError {
 /// kernel never answers from memory.
 pub(crate) fn is_dead(point: &Path) -> bool {
     matches!(rustix::fs::statfs(point), Err(Errno::NOTCONN | Errno::CONNABORTED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_volume_is_local_and_not_of_the_system() {
+        let is = |kind, point| is_volume(kind, Path::new(point));
+        assert!(is("tmpfs", "/mnt") && is("ext4", "/device/data") && is("overlay", "/srv"));
+        for kind in ["fuse.forebay", "fuse.sshfs", "fuse", "fuseblk", "nfs4", "cifs", "9p", "ceph", "autofs", "proc"] {
+            assert!(!is(kind, "/mnt"), "{kind}");
+        }
+        for point in ["/dev", "/dev/shm", "/sys/fs/cgroup", "/proc/acpi"] {
+            assert!(!is("tmpfs", point), "{point}");
+        }
+    }
 }

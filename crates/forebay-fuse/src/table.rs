@@ -26,6 +26,11 @@ pub(crate) fn at(point: &Path) -> std::io::Result<Option<Entry>> {
     Ok(entries(&table).filter(|entry| entry.point == point).last())
 }
 
+/// The same if it is a mount of Forebay. What lies beneath one, such as a volume, is none.
+pub(crate) fn ours_at(point: &Path) -> std::io::Result<Option<Entry>> {
+    Ok(at(point)?.filter(|entry| is_ours(&entry.kind)))
+}
+
 /// Whether the mount `id` is still there, seen or covered by another.
 pub(crate) fn has(id: u64) -> std::io::Result<bool> {
     let table = std::fs::read("/proc/self/mountinfo")?;
@@ -113,5 +118,6 @@ not a line
     fn knows_that_proc_is_a_mount_and_its_folders_are_not() {
         assert_eq!(at(Path::new("/proc")).unwrap().map(|entry| entry.kind), Some("proc".into()));
         assert_eq!(at(Path::new("/proc/self")).unwrap(), None);
+        assert_eq!(ours_at(Path::new("/proc")).unwrap(), None);
     }
 }

@@ -20,19 +20,20 @@ if [ "$(stat -fc %T /sys/fs/cgroup)" = tmpfs ]; then
 fi
 mount --make-rshared /
 
-# Limits that root may set without CAP_SYS_RESOURCE.
+# Limits that root may set without CAP_SYS_RESOURCE, and locks that are not in /dev/shm.
 cat >"$scratch/containers.conf" <<END
 [containers]
 default_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]
 [engine]
 cgroup_manager = "cgroupfs"
 events_logger = "none"
+lock_type = "file"
 END
 export CONTAINERS_CONF=$scratch/containers.conf
 # crun makes the mount private that an image lies on; volumes must lie on another one.
 mkdir "$scratch/storage"
 mount --bind "$scratch/storage" "$scratch/storage"
-podman="podman --root $scratch/storage --runroot $scratch/run --storage-driver vfs"
+podman="podman --root $scratch/storage --runroot $scratch/run --tmpdir $scratch/tmp --storage-driver vfs"
 
 # $1: a line for people. The command that follows it must succeed in some minutes.
 eventually() {
@@ -137,6 +138,7 @@ inside() { $podman exec application "$@"; }
 digest=$(sha256sum <"$file")
 pod_reads() { [ "$(inside sha256sum /mnt/data/file | sed 's# .*#  -#')" = "$digest" ]; }
 eventually "the application reads the file" pod_reads
+refused inside touch /mnt/data-too
 $podman exec forebay cat /proc/self/status | grep -E '^(CapEff|CapBnd):.0+$' | wc -l | grep -qx 2
 $podman exec forebay cat /proc/self/status | grep -q 'NoNewPrivs:.1'
 $podman exec forebay id -u | grep -qx 65534

@@ -55,8 +55,9 @@ def options(container, volumes):
     [memory] = taken(limits or {}, ["memory"])
     line += ["--memory", memory.replace("Mi", "m")] if memory else []
     for mount in mounts or []:
-        volume, path, propagation = taken(mount, ["name", "mountPath", "mountPropagation"])
-        line += ["--volume", f"{volumes[volume]}:{path}:{PROPAGATION[propagation]}"]
+        volume, path, propagation, only = taken(mount, ["name", "mountPath", "mountPropagation", "readOnly"])
+        access = "ro" if only else "rw"
+        line += ["--volume", f"{volumes[volume]}:{path}:{PROPAGATION[propagation]},{access}"]
     first, *rest = [*(command or []), *(args or [])]
     return [*line, "--entrypoint", first, image, *rest]
 

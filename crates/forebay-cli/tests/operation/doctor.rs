@@ -212,4 +212,8 @@ fn a_configuration_file_is_checked_with_the_mount_that_it_describes() {
     let unknown = with("[mount]\nmemroy = '1GiB'");
     unknown.says("configuration", "failed", "unknown `memroy` in [mount]");
     with("[mount").says("configuration", "failed", "line 1");
+    let tier = "`disk-size` in [mount] is for a disk tier, and there is none";
+    with("[mount]\ndisk-size = '1G'").says("configuration", "failed", tier);
+    let typed = doctor(&["--disk-size", "1G"]).output().expect("it starts");
+    assert_eq!(typed.status.code(), Some(2), "no fault of the file: {typed:?}");
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::fs::{self, Permissions};
+use std::io::PipeReader;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -127,46 +128,117 @@ fn other_numbers_are_refused() {
     }
 }
 
-/// The example for Kubernetes: one program mounts, over a volume as pods have it, and the other
-/// receives the descriptor by a socket.
+/// The example for Kubernetes: the copies of it and of the command that nobody may run.
+struct Example {
+    folder: tempfile::TempDir,
+    program: PathBuf,
+    sockets: tempfile::TempDir,
+}
+
+impl Example {
+    const PYTHON: &str = "/usr/bin/python3";
+
+    /// `None` where it cannot run.
+    fn new() -> Option<Example> {
+        if !possible() {
+            return None;
+        }
+        // Not the one of the tools, which lies where nobody may go.
+        if !Path::new(Example::PYTHON).is_file() {
+            forebay_testkit::tools::skip(Example::PYTHON);
+            return None;
+        }
+        let (folder, program) = public();
+        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/kubernetes/hand_over.py");
+        fs::copy(example, folder.path().join("hand_over.py")).expect("copied");
+        let sockets = tempfile::tempdir().expect("a folder");
+        fs::set_permissions(sockets.path(), Permissions::from_mode(0o755)).expect("ours");
+        Some(Example { folder, program, sockets })
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(Example::PYTHON);
+        bare(&mut command);
+        command.arg(self.folder.path().join("hand_over.py")).stdin(Stdio::null());
+        command
+    }
+
+    /// The program that mounts at `point`, and its messages.
+    fn mounter(&self, point: &Path) -> (Running, PipeReader) {
+        let socket = self.sockets.path().join("socket");
+        let (messages, says) = std::io::pipe().expect("a pipe");
+        let mut mounter = self.command();
+        mounter.args(["mount", "--uid", "65534", text(point), text(&socket)]).stderr(says);
+        let mounter = Running::start(mounter).expect("it starts");
+        eventually("the socket", || socket.exists());
+        (mounter, messages)
+    }
+
+    /// A program that asks for a mount and serves it, and its output.
+    fn server(&self) -> (Running, PipeReader) {
+        let (output, says) = std::io::pipe().expect("a pipe");
+        let mut server = self.command();
+        server.args(["serve", text(&self.sockets.path().join("socket")), "--", text(&self.program), "mount"]);
+        // The kernel asks the server for all of its folder, so that one that hangs holds up any look.
+        server.args(["--memory", "32MiB", "--ttl", "0s", text(self.folder.path()), "{}"]);
+        server.uid(NOBODY).gid(NOBODY).stdout(says);
+        (Running::start(server).expect("it starts"), output)
+    }
+
+    /// The same, once the mount at `point` is there.
+    fn served(&self, point: &Path) -> Running {
+        let (server, output) = self.server();
+        let said = line(output);
+        assert!(said.starts_with("ready: "), "{said}");
+        assert_eq!(fs::read(point.join("file")).expect("readable"), b"hello");
+        server
+    }
+}
+
+/// A volume as pods have it.
+fn volume(point: &MountPoint) {
+    let mounted = rustix::mount::mount("volume", point.path(), "tmpfs", MountFlags::empty(), c"size=64k");
+    mounted.expect("root may mount");
+    fs::write(point.path().join("of the volume"), "").expect("written");
+}
+
+/// One program mounts over the volume, and the other receives the descriptor by a socket.
 #[test]
 fn the_example_for_containers_hands_over_again_after_a_crash() {
-    if !possible() {
-        return;
-    }
-    // Not the one of the tools, which lies where nobody may go.
-    let python = Path::new("/usr/bin/python3");
-    if !python.is_file() {
-        return forebay_testkit::tools::skip("/usr/bin/python3");
-    }
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/kubernetes/hand_over.py");
-    let (folder, program) = public();
-    let public_example = folder.path().join("hand_over.py");
-    fs::copy(example, &public_example).expect("copied");
-    let (point, sockets) = (MountPoint::new().expect("a mount point"), tempfile::tempdir().expect("a folder"));
-    fs::set_permissions(sockets.path(), Permissions::from_mode(0o755)).expect("ours");
-    let socket = sockets.path().join("socket");
-    rustix::mount::mount("volume", point.path(), "tmpfs", MountFlags::empty(), c"size=64k").expect("root may mount");
-    fs::write(point.path().join("of the volume"), "").expect("written");
-    let mut mounter = Command::new(python);
-    mounter.arg(&public_example).args(["mount", "--uid", "65534", text(point.path()), text(&socket)]);
-    let mounter = Running::start(mounter).expect("it starts");
-    eventually("the socket", || socket.exists());
-    for _ in 0..2 {
-        let mut server = Command::new(python);
-        bare(&mut server);
-        server.arg(&public_example).args(["serve", text(&socket), "--", text(&program), "mount"]);
-        server.args(["--memory", "32MiB", text(folder.path()), "{}"]);
-        server.uid(NOBODY).gid(NOBODY).stdin(Stdio::null()).stdout(Stdio::null());
-        let server = Running::start(server).expect("it starts");
-        eventually("a mount that is served", || {
-            fs::read(point.path().join("file")).is_ok_and(|bytes| bytes == b"hello")
-        });
-        drop(server);
-        let gone = || fs::read(point.path().join("file")).is_err();
-        eventually("the end of the server", gone);
-    }
+    let Some(example) = Example::new() else { return };
+    let point = MountPoint::new().expect("a mount point");
+    volume(&point);
+    let (mounter, _messages) = example.mounter(point.path());
+    drop(example.served(point.path()));
+    eventually("the end of the server", || fs::read(point.path().join("file")).is_err());
+    // The mounter is not held up by a server that does not answer.
+    let hanging = example.served(point.path());
+    hanging.signal(Signal::STOP).expect("it runs");
+    let last = example.served(point.path());
+    last.signal(Signal::STOP).expect("it runs");
     mounter.signal(Signal::TERM).expect("it runs");
     mounter.wait().expect("it ends");
     assert!(point.path().join("of the volume").exists(), "the volume is as before");
+}
+
+/// The application can write to the volume: it must not choose the place that is mounted on.
+#[test]
+fn the_example_for_containers_follows_no_link() {
+    let Some(example) = Example::new() else { return };
+    let (point, elsewhere) = (MountPoint::new().expect("a mount point"), MountPoint::new().expect("a folder"));
+    volume(&point);
+    let data = point.path().join("data");
+    std::os::unix::fs::symlink(elsewhere.path(), &data).expect("linked");
+    let (mounter, messages) = example.mounter(&data);
+    let (server, _output) = example.server();
+    assert_eq!(server.wait().expect("it ends").code(), Some(1));
+    let said = line(messages);
+    assert!(said.contains(&format!("{} is a link", data.display())), "{said}");
+    assert!(!is_mounted(elsewhere.path()) && data.is_symlink());
+    // The mounter goes on. It makes the folder, and leaves it.
+    fs::remove_file(&data).expect("ours");
+    drop(example.served(&data));
+    mounter.signal(Signal::TERM).expect("it runs");
+    assert_eq!(mounter.wait().expect("it ends").code(), Some(0));
+    assert!(data.is_dir() && !is_mounted(&data));
 }

@@ -102,7 +102,12 @@ fn a_terminal_shows_mounts_and_is_left_as_it_was() {
         terminal.shows("42 sees keys");
     }
     let terminal = Tmux::start(&tmux, "80", "24");
-    terminal.types(&["echo be''fore", "Enter", &command(&[&first]), "Enter"]);
+    let program = env!("CARGO_BIN_EXE_forebay");
+    let missing = format!("{program} --config /dev/null top --interval 200ms --count 2 /missing; echo ended-$?");
+    terminal.types(&[&missing, "Enter"]);
+    terminal.shows("ended-2");
+    terminal.shows("error: /missing");
+    terminal.types(&["clear; echo be''fore", "Enter", &command(&[&first]), "Enter"]);
     terminal.shows("shard-1");
     first.end(Signal::KILL);
     terminal.shows("its forebay is gone");

@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::spelling::Spelt;
@@ -40,12 +41,13 @@ pub enum BadLine {
 }
 
 /// A path from the root of a tree on, without its slashes at the beginning; `None` if it leads out
-/// of it, or nowhere.
+/// of it, or nowhere, or has a zero byte, as no file's name has.
 pub fn inner(path: &Path) -> Option<PathBuf> {
     let mut inner = PathBuf::new();
     for part in path.components() {
         match part {
             Component::RootDir | Component::CurDir => {}
+            Component::Normal(name) if name.as_encoded_bytes().contains(&0) => return None,
             Component::Normal(name) => inner.push(name),
             Component::ParentDir | Component::Prefix(_) => return None,
         }
@@ -69,7 +71,10 @@ pub fn line(text: &[u8]) -> Result<Option<Named>, BadLine> {
 /// is for one that is not.
 fn odd(text: &[u8], error: &serde_json::Error) -> Result<Named, BadLine> {
     let text = std::str::from_utf8(text).map_err(|_| BadLine::Bytes)?;
-    let line: Line<Spelt> = serde_json::from_str(text).map_err(|_| BadLine::Json(error.to_string()))?;
+    let not_json = |_| BadLine::Json(error.to_string());
+    // The reader of bytes lets control characters pass, which JSON's texts have only as escapes.
+    serde_json::from_str::<IgnoredAny>(text).map_err(not_json)?;
+    let line: Line<Spelt> = serde_json::from_str(text).map_err(not_json)?;
     named(&line.path.0, line.start, line.end)
 }
 
@@ -203,5 +208,17 @@ mod tests {
         assert!(why(br#"{"path":"../a"}"#).contains("\"../a\""));
         assert!(why(br#"{"path":"/"}"#).contains("not the path"));
         assert!(why(br#"{"path":"a","start":5,"end":5}"#).contains("5 to 5"));
+        // The rules are the same whether the path is text or not.
+        for byte in ["", r"\udcff"] {
+            for control in ['\u{1}', '\n', '\t', '\u{1f}'] {
+                let text = format!("{{\"path\":\"a{control}{byte}\"}}");
+                assert!(why(text.as_bytes()).contains("is not like"), "{text:?}");
+            }
+            let spaced = format!("{{\t\"path\":\t\"a{byte}\"\t}}");
+            assert!(line(spaced.as_bytes()).is_ok(), "{spaced:?}");
+            let zero = format!(r#"{{"path":"a/\u0000{byte}"}}"#);
+            assert!(why(zero.as_bytes()).contains("not the path"), "{zero}");
+        }
+        assert!(line(br#"{"path":"a\u0001\udcff"}"#).is_ok(), "names may have them");
     }
 }

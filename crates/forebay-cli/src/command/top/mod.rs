@@ -94,6 +94,14 @@ enum Heard {
     Gone,
 }
 
+/// The end of a live display.
+enum Ended {
+    /// There were as many answers as were asked for.
+    Counted,
+    /// By a key or a signal, or the terminal is gone.
+    Asked,
+}
+
 /// Waits for a key, at most [`KEYS`]. A signal ends the wait. Crossterm is asked only after that,
 /// since it would read a closed terminal for ever.
 fn heard() -> std::io::Result<Heard> {
@@ -167,7 +175,7 @@ impl Watched {
                 output::json(&line::of(&self.mounts[number]))?;
             }
             if count.is_some_and(|count| printed.iter().all(|&printed| printed >= count)) {
-                return Ok(());
+                return self.outcome();
             }
         }
     }
@@ -180,9 +188,7 @@ impl Watched {
         while Instant::now() < until && (self.mounts.is_empty() || !self.mounts.iter().all(ready)) {
             self.hear(Instant::now() + KEYS)?;
         }
-        if let Some(why) = self.refused() {
-            return Err(Failure::input(why));
-        }
+        self.outcome()?;
         let mut text = String::new();
         for chosen in 0..self.mounts.len().max(1) {
             let shown = printed(&View { mounts: &self.mounts, chosen, now: Instant::now() });
@@ -195,11 +201,14 @@ impl Watched {
         }
     }
 
-    /// The reason if none of the mounts that the user names has ever answered.
-    fn refused(&self) -> Option<&String> {
+    /// Bad input if none of the mounts that the user names has ever answered.
+    fn outcome(&self) -> Result<(), Failure> {
         let never = self.mounts.iter().all(|history| history.said.is_empty());
-        let first = self.mounts.first().filter(|_| self.named && never)?;
-        first.gone.as_ref().map(|(_, why)| why)
+        let first = self.mounts.first().filter(|_| self.named && never);
+        match first.and_then(|first| first.gone.as_ref()) {
+            Some((_, why)) => Err(Failure::input(why)),
+            None => Ok(()),
+        }
     }
 
     /// On a terminal, until a key or a signal ends it.
@@ -214,7 +223,10 @@ impl Watched {
         let mut terminal = ratatui::try_init().map_err(broken)?;
         let shown = self.show(&mut terminal, &ended, count);
         ratatui::try_restore().map_err(broken)?;
-        shown.map_err(broken)
+        match shown.map_err(broken)? {
+            Ended::Counted => self.outcome(),
+            Ended::Asked => Ok(()),
+        }
     }
 
     fn show(
@@ -222,7 +234,7 @@ impl Watched {
         terminal: &mut ratatui::DefaultTerminal,
         ended: &AtomicBool,
         count: Option<u32>,
-    ) -> std::io::Result<()> {
+    ) -> std::io::Result<Ended> {
         let mut chosen = 0;
         let mut answers = 0;
         while !ended.load(Ordering::SeqCst) {
@@ -232,10 +244,10 @@ impl Watched {
             let view = View { mounts: &self.mounts, chosen, now: Instant::now() };
             terminal.draw(|frame| draw(frame, &view))?;
             if count.is_some_and(|count| answers >= count) {
-                return Ok(());
+                return Ok(Ended::Counted);
             }
             match heard()? {
-                Heard::Gone => return Ok(()),
+                Heard::Gone => return Ok(Ended::Asked),
                 Heard::Nothing => continue,
                 Heard::Key if !event::poll(Duration::ZERO)? => continue,
                 Heard::Key => {}
@@ -245,14 +257,14 @@ impl Watched {
             };
             let most = self.mounts.len().saturating_sub(1);
             match code {
-                KeyCode::Char('q') | KeyCode::Esc => return Ok(()),
-                KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => return Ok(()),
+                KeyCode::Char('q') | KeyCode::Esc => return Ok(Ended::Asked),
+                KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => return Ok(Ended::Asked),
                 KeyCode::Left | KeyCode::Up => chosen = chosen.saturating_sub(1),
                 KeyCode::Right | KeyCode::Down | KeyCode::Tab => chosen = (chosen + 1).min(most),
                 _ => {}
             }
         }
-        Ok(())
+        Ok(Ended::Asked)
     }
 }
 
