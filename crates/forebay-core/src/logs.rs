@@ -233,7 +233,8 @@ impl Logs {
         }
     }
 
-    /// Gives a block a free frame, in [`FETCHING`]. Words are as many as the largest block's number.
+    /// Gives a block a free frame, in [`FETCHING`]. There are as many words as the largest block's
+    /// number.
     fn assign(&mut self, slot: Slot) -> Option<Slot> {
         let at = slot as usize;
         if self.is_empty(FREE) {

@@ -179,7 +179,7 @@ impl Example {
         let (output, says) = std::io::pipe().expect("a pipe");
         let mut server = self.command();
         server.args(["serve", text(&self.sockets.path().join("socket")), "--", text(&self.program), "mount"]);
-        // The kernel asks the server for all of its folder, so that one that hangs holds up any look.
+        // The kernel asks the server for all of its folder, so one that hangs holds up any look.
         server.args(["--memory", "32MiB", "--ttl", "0s", text(self.folder.path()), "{}"]);
         server.uid(NOBODY).gid(NOBODY).stdout(says);
         (Running::start(server).expect("it starts"), output)
