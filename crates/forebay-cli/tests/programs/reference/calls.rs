@@ -99,8 +99,13 @@ fn told(opened: Result<OwnedFd, Errno>) -> Outcome {
 }
 
 fn beneath(root: &Path, name: &str, how: ResolveFlags) -> Outcome {
+    /// A path with `..` is to be tried again whenever anybody mounts or renames anything meanwhile
+    /// (openat2(2), EAGAIN), as other tests do.
+    const TRIES: usize = 1000;
     let root = fs::open(root, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    told(fs::openat2(root, name, OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty(), how))
+    let open = || fs::openat2(&root, name, OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty(), how);
+    let mut tries = (0..TRIES).map(|_| open());
+    told(tries.find(|opened| !matches!(opened, Err(Errno::AGAIN))).unwrap_or(Err(Errno::AGAIN)))
 }
 
 fn read(root: &Path, name: &str, at: u64, len: usize) -> Outcome {
