@@ -81,8 +81,19 @@ pub(crate) fn start(options: &Forebay) -> Result<(), Failure> {
     log::set_boxed_logger(Box::new(Journal(logger)))
         .map_err(|error| Failure::run(format!("cannot start the log: {error}")))?;
     log::set_max_level(most);
-    log::debug!("options: {options:?}");
+    log::debug!("options: {}", without_users(&format!("{options:?}")));
     Ok(())
+}
+
+/// The same without user and password of any address in it.
+fn without_users(text: &str) -> String {
+    let mut parts = text.split("://");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |said, part| {
+        let end = part.find(['/', '"', ' ']).unwrap_or(part.len());
+        let host = part[..end].rfind('@').map_or(0, |at| at + 1);
+        said + "://" + &part[host..]
+    })
 }
 
 /// Whether what is written to this stream comes into the journal of systemd (systemd.exec(5),
@@ -122,6 +133,12 @@ fn in_json(record: &Record<'_>, now: SystemTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_are_told_without_passwords() {
+        let said = r#"places: ["http://bob:secret@host:81/a@b", "s3://bucket/x", "web://u@h"], n: 1"#;
+        assert_eq!(without_users(said), r#"places: ["http://host:81/a@b", "s3://bucket/x", "web://h"], n: 1"#);
+    }
 
     #[test]
     fn each_form_has_the_message_in_a_line() {

@@ -142,9 +142,10 @@ by_fuse -t fuse "forebay#$PWD/source dir"
 ln -s forebay sbin/mount.fuse.forebay
 by_fuse -t fuse.forebay "$PWD/source dir"
 rm sbin/mount.fuse.forebay
-mount -t fuse.forebay -o allow_other,drop_privileges,setuid=nobody "$PWD/source dir" "$PWD/mnt"
+safe=ro,nosuid,nodev,default_permissions
+mount -t fuse.forebay -o $safe,allow_other,drop_privileges,setuid=nobody "$PWD/source dir" "$PWD/mnt"
 [ "$(cat mnt/file)" = hello ]
-grep -F " $PWD/mnt " /proc/self/mountinfo | grep -q user_id=65534
+grep -F " $PWD/mnt " /proc/self/mountinfo | grep nosuid,nodev | grep default_permissions | grep -q user_id=65534
 grep -q "^CapEff:.0000000000000000$" "/proc/$(pgrep -nx forebay)/status"
 umount mnt
 # The daemon ends with the mount.
