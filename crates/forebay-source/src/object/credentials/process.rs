@@ -9,6 +9,8 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use aws_runtime::env_config::file::{EnvConfigFileKind, EnvConfigFiles};
 use rustix::process::{Pid, Signal, kill_process};
@@ -23,6 +25,10 @@ const VARIABLE: &str = "FOREBAY_CREDENTIALS";
 
 /// How often processes are looked for: those that end may have started others meanwhile.
 const ROUNDS: usize = 10;
+
+/// The pause before another look. The kernel tells nothing of a process that becomes another
+/// program at the moment, and so a look may miss it.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Marks the processes of one source.
 pub(super) struct Mark(String);
@@ -55,16 +61,19 @@ impl Mark {
         content.split_inclusive('\n').map(marked).collect()
     }
 
-    /// Ends all processes with the mark.
+    /// Ends all processes with the mark. It is done once two looks in a row find none.
     pub(super) fn end(&self) {
+        let mut found = true;
         for _ in 0..ROUNDS {
             let Ok(processes) = fs::read_dir("/proc") else { return };
             let names = processes.flatten().map(|process| process.file_name());
             let ids = names.filter_map(|name| name.to_str()?.parse().ok().and_then(Pid::from_raw));
             let ended = ids.filter(|&id| self.is_on(id) && kill_process(id, Signal::KILL).is_ok()).count();
-            if ended == 0 {
+            if ended == 0 && !found {
                 return;
             }
+            found = ended > 0;
+            thread::sleep(PAUSE);
         }
     }
 
