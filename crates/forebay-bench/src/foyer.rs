@@ -23,6 +23,7 @@ use serde::Deserialize;
 use crate::replay::target;
 use crate::report::{Row, median};
 use crate::tier::source::Stamped;
+use crate::told::BESIDE_FRAMES;
 use crate::zipf;
 
 const PIECE: usize = 64 << 10;
@@ -30,8 +31,6 @@ const PIECES: u32 = 16_384;
 const READERS: usize = 8;
 const PAUSE: Duration = Duration::from_millis(2);
 const MEMORY: u64 = 64 << 20;
-/// Bytes that a mount needs beside its frames.
-const BESIDE_FRAMES: u64 = 16 << 20;
 /// Files of the tier.
 const FILES: u64 = 4;
 

@@ -29,7 +29,7 @@ const DELAY: Duration = Duration::from_millis(20);
 const SIZE: usize = 110_000;
 const READERS: usize = 4;
 /// The bytes that a mount needs beside its frames.
-const BESIDE: u64 = 16 << 20;
+pub(crate) const BESIDE_FRAMES: u64 = 16 << 20;
 
 pub(crate) fn run(smoke: bool) -> anyhow::Result<Vec<Row>> {
     let versitygw = forebay_testkit::tools::find("versitygw").context("versitygw is missing: cargo xtask tools")?;
@@ -120,7 +120,7 @@ impl Store {
         let options = StoreOptions { endpoint, ttl, settings: S3::settings(), ..StoreOptions::default() };
         let source: Arc<dyn Source> = Arc::new(RemoteSource::open_uri(&format!("s3://{BUCKET}"), &options)?);
         let cost = DeviceCost::flat(DELAY.as_nanos() as u64, 100_000_000, 16);
-        let memory = BESIDE + (files * SIZE / 2) as u64;
+        let memory = BESIDE_FRAMES + (files * SIZE / 2) as u64;
         let engine = Engine::start(Config::new(memory, "auto".parse()?), vec![cost])?;
         let branch = Branch { name: None, source, device: DeviceId(0) };
         let tree = Arc::new(Tree::new(engine, vec![branch])?);

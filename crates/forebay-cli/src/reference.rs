@@ -40,9 +40,10 @@ have the command's name in them, so that settings of mounts do not change experi
 Sizes are `512MiB`, `1G`, `64k` or plain bytes (`MB` and the like are decimal, everything else is binary); times are `1s`,
 `500ms`, `250us`, `2m` or `1h`.
 
-Exit codes: 0, done; 1, it ran and failed; 2, bad input, and nothing was done. A file or a mount that cannot be read
-is bad input. A result that cannot be written is a failure, and so is a file that `warm` cannot read, since it goes
-on with the others. `run` and `record` end as the program does, `mount.forebay` with the codes of mount(8).
+Exit codes: 0, done; 1, it ran and failed; 2, bad input, and nothing was done. A file or a mount
+that cannot be read is bad input. A result that cannot be written is a failure, and so is a file
+that `warm` cannot read, since it goes on with the others. `run` and `record` end as the program
+does, `mount.forebay` with the codes of mount(8).
 ";
 
 /// Prints a page.
