@@ -1,9 +1,10 @@
 //! Listening at an address: the token, encryption, and where a mount listens beside its mount
 //! point.
 
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder, Metadata};
+use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -104,13 +105,61 @@ impl Controls {
 fn usual(tree: &Arc<Tree>, options: Options) -> Option<Control> {
     let folder = sockets()?;
     let socket = At::Socket(folder.join(format!("{}.sock", std::process::id())));
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|error| error.to_string());
-    let control =
-        made.and_then(|()| Control::start(Arc::clone(tree), &socket, options).map_err(|error| error.to_string()));
+    let control = private(&folder)
+        .map_err(|error| error.to_string())
+        .and_then(|()| Control::start(Arc::clone(tree), &socket, options).map_err(|error| error.to_string()));
     control.inspect_err(|error| log::warn!("no control socket: {error}")).ok()
+}
+
+/// Makes a folder in a folder of this user, and checks that nobody else can write to either: who
+/// could would put a socket of its own there.
+fn private(folder: &Path) -> io::Result<()> {
+    let runtime = folder.parent().unwrap_or(Path::new("/"));
+    let owned = |place: &Path, found: Metadata| {
+        let own = found.uid() == rustix::process::geteuid().as_raw();
+        match found.is_dir() && own && found.mode() & 0o022 == 0 {
+            true => Ok(()),
+            false => Err(io::Error::other(format!("{} is no folder of this user alone", place.display()))),
+        }
+    };
+    let missing = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", runtime.display()));
+    owned(runtime, fs::metadata(runtime).map_err(missing)?)?;
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => owned(folder, fs::symlink_metadata(folder)?),
+    }
 }
 
 /// The folder of mounts' sockets among the user's runtime files.
 pub(crate) fn sockets() -> Option<PathBuf> {
     Some(Path::new(&std::env::var_os("XDG_RUNTIME_DIR")?).join("forebay"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn sockets_lie_where_only_their_user_can_write() {
+        let runtime = tempfile::tempdir().unwrap();
+        let folder = runtime.path().join("forebay");
+        let modes = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        private(&folder).unwrap();
+        private(&folder).unwrap();
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+        modes(&folder, 0o770);
+        assert!(private(&folder).is_err());
+        modes(&folder, 0o700);
+        modes(runtime.path(), 0o777);
+        assert!(private(&folder).unwrap_err().to_string().contains("this user alone"));
+        modes(runtime.path(), 0o700);
+        fs::remove_dir(&folder).unwrap();
+        symlink("/", &folder).unwrap();
+        assert!(private(&folder).is_err(), "a link is no folder of ours");
+        assert!(private(&runtime.path().join("missing/forebay")).is_err());
+        assert!(!runtime.path().join("missing").exists());
+    }
 }

@@ -3,13 +3,14 @@
 //! So a process without any privilege can serve: mount.fuse3(8) hands over in this way with
 //! `drop_privileges`, and containers hand over to each other. The parent mounts and unmounts.
 
-use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
 use rustix::fs::FileType;
 use rustix::io::FdFlags;
 
 use crate::mount::MountError;
+use crate::table::{self, Entry};
 
 /// Where Linux has its descriptors.
 const FOLDER: &str = "/dev/fd/";
@@ -43,10 +44,38 @@ pub(crate) fn device(point: &Path) -> Result<Option<OwnedFd>, MountError> {
     Ok(Some(unsafe { OwnedFd::from_raw_fd(number) }))
 }
 
+/// Warns of options that the parent should have given. Nothing is said where the kernel does not
+/// tell which mount the descriptor is of (Linux before 6.17), or the mount is in another namespace.
+pub(crate) fn warn_of_options(point: &Path, device: &OwnedFd) {
+    let Ok(told) = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", device.as_raw_fd())) else { return };
+    let number = told.lines().find_map(|line| line.strip_prefix("fuse_connection:"));
+    let Some(number) = number.map(str::trim) else { return };
+    // The number of the connection is that of the file system's device, which has no major one.
+    let Ok(Some(mount)) = table::of_device(&format!("0:{number}")) else { return };
+    for danger in dangers(&mount) {
+        log::warn!("{}, mounted at {}: {danger}", point.display(), mount.point.display());
+    }
+}
+
+/// The dangers of the options of a mount.
+fn dangers(mount: &Entry) -> Vec<&'static str> {
+    let all = [
+        (
+            !mount.has_option("nosuid"),
+            "programs of the source run with the rights of their owners; the parent should mount with nosuid",
+        ),
+        (!mount.has_option("nodev"), "devices of the source can be opened; the parent should mount with nodev"),
+        (
+            mount.has_option("allow_other") && !mount.has_option("default_permissions"),
+            "everybody may read every file; the parent should mount with default_permissions",
+        ),
+    ];
+    all.into_iter().filter_map(|(is_there, danger)| is_there.then_some(danger)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsRawFd;
 
     fn error(point: &str) -> String {
         device(Path::new(point)).unwrap_err().to_string()
@@ -75,5 +104,17 @@ mod tests {
             let said_of_it = error(&format!("/dev/fd/{number}"));
             assert!(said_of_it.contains(said), "{said_of_it}");
         }
+    }
+    #[test]
+    fn options_that_the_parent_left_out_are_dangers() {
+        let dangers = |options: &str| {
+            let (point, source, kind) = ("/mnt".into(), "x".into(), "fuse.forebay".into());
+            let mount = Entry { id: 1, device: "0:39".into(), point, kind, source, options: options.into() };
+            super::dangers(&mount).len()
+        };
+        assert_eq!(dangers("rw,nosuid,nodev,relatime,rw,user_id=0"), 0);
+        assert_eq!(dangers("ro,nosuid,nodev,rw,allow_other,default_permissions"), 0);
+        assert_eq!(dangers("rw,rw,user_id=0"), 2);
+        assert_eq!(dangers("rw,rw,allow_other"), 3);
     }
 }

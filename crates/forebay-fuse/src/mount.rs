@@ -162,6 +162,7 @@ fn start(
     writable: bool,
 ) -> Result<Mounted, MountError> {
     if let Some(device) = handed::device(point)? {
+        handed::warn_of_options(point, &device);
         let life = Life::new(point.to_owned(), None);
         // The kernel has checked who may read, by the options of the parent.
         return serve(filesystem, device, life, SessionACL::All, options);

@@ -17,6 +17,15 @@ pub(crate) struct Entry {
     pub(crate) kind: String,
     /// The source, by the mount's own account.
     pub(crate) source: OsString,
+    /// The options of this mount and of its file system, each between commas.
+    pub(crate) options: String,
+}
+
+impl Entry {
+    /// Whether it was mounted with an option that is a word.
+    pub(crate) fn has_option(&self, word: &str) -> bool {
+        self.options.split(',').any(|option| option == word)
+    }
 }
 
 /// The visible mount at `point` (an absolute path without links), if it is a mount point.
@@ -26,7 +35,14 @@ pub(crate) fn at(point: &Path) -> std::io::Result<Option<Entry>> {
     Ok(entries(&table).filter(|entry| entry.point == point).last())
 }
 
-/// The same if it is a mount of Forebay. What lies beneath one, such as a volume, is none.
+/// A mount whose files have this device number, if this process sees one.
+pub(crate) fn of_device(device: &str) -> std::io::Result<Option<Entry>> {
+    let table = std::fs::read("/proc/self/mountinfo")?;
+    Ok(entries(&table).find(|entry| entry.device == device))
+}
+
+/// The visible mount at `point` if it is one of Forebay. What lies beneath one, such as a volume,
+/// is none.
 pub(crate) fn ours_at(point: &Path) -> std::io::Result<Option<Entry>> {
     Ok(at(point)?.filter(|entry| is_ours(&entry.kind)))
 }
@@ -59,9 +75,12 @@ fn entry(line: &[u8]) -> Option<Entry> {
     let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
     let device = String::from_utf8_lossy(fields.nth(1)?).into_owned();
     let point = PathBuf::from(unescape(fields.nth(1)?));
+    let of_mount = String::from_utf8_lossy(fields.next()?);
     fields.find(|&field| field == b"-")?;
     let kind = String::from_utf8_lossy(fields.next()?).into_owned();
-    Some(Entry { id, device, point, kind, source: unescape(fields.next()?) })
+    let source = unescape(fields.next()?);
+    let of_system = String::from_utf8_lossy(fields.next().unwrap_or_default());
+    Some(Entry { id, device, point, kind, source, options: format!("{of_mount},{of_system}") })
 }
 
 /// Undoes the kernel's escapes: space, tab, newline and backslash as `\` and three octal digits.
@@ -103,6 +122,8 @@ not a line
         assert_eq!(entries[1].point, Path::new("/mnt/a b\\c"));
         assert_eq!((entries[1].kind.as_str(), entries[1].device.as_str()), ("fuse.forebay", "0:40"));
         assert_eq!(entries[1].source, "s3://bucket/a b");
+        assert_eq!(entries[1].options, "rw,nosuid,nodev,rw,user_id=0");
+        assert!(entries[1].has_option("nosuid") && !entries[1].has_option("no") && !entries[0].has_option("nosuid"));
         assert_eq!(entries[2].kind, "tmpfs");
         assert_eq!(entries[3].point.as_os_str().as_bytes(), b"/mnt/\xff\xfe");
     }

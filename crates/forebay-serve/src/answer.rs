@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use forebay_core::level::Labels;
@@ -22,6 +22,7 @@ use crate::at::At;
 use crate::body::{Body, FileBody, Reader, Segment};
 use crate::buffers::Buffers;
 use crate::conditions::{Verdict, range, verdict};
+use crate::connection::Client;
 use crate::files::{Files, Opened, Shown};
 use crate::guard::Names;
 use crate::labels;
@@ -32,7 +33,7 @@ use crate::refusal::{METHODS, Refusal};
 use crate::routes::Route;
 use crate::server::{Content, Serves};
 use crate::target::{Target, escape};
-use crate::token::Token;
+use crate::token::{Refused, Token};
 use crate::watch::Watch;
 use crate::{guard, index, media, multipart};
 use forebay_live::site::{Folder, Found, Site};
@@ -55,6 +56,7 @@ pub(crate) struct Service {
     files: Files,
     labels: Labels,
     token: Option<Token>,
+    refused: Refused,
     names: Names,
     /// How long a body may take to come.
     patience: Duration,
@@ -78,6 +80,7 @@ impl Service {
             patience: options.limits.request,
             labels: options.labels,
             token: options.token.clone(),
+            refused: Refused::default(),
             names,
             buffers,
             started: SystemTime::now(),
@@ -89,15 +92,15 @@ impl Service {
         self.files.grow_old();
     }
 
-    /// Answers a request of the connection `handler`.
+    /// Answers a request of a client.
     pub(crate) async fn answer(
         self: Arc<Self>,
-        handler: u32,
+        client: Client,
         request: Request<Incoming>,
     ) -> Result<Answer, Infallible> {
         let (method, uri) = (request.method().clone(), request.uri().clone());
-        let mut answer = self.done(handler, request).await.unwrap_or_else(Answer::from);
-        log::debug!("connection {handler}: {method} {uri}: {}", answer.status().as_u16());
+        let mut answer = self.done(client, request).await.unwrap_or_else(Answer::from);
+        log::debug!("{client}: {method} {uri}: {}", answer.status().as_u16());
         let headers = answer.headers_mut();
         headers.insert(hyper::header::SERVER, HeaderValue::from_static("forebay"));
         // A browser shall not guess that a file is a page if its name does not promise one.
@@ -105,13 +108,15 @@ impl Service {
         Ok(answer)
     }
 
-    async fn done(self: &Arc<Self>, handler: u32, request: Request<Incoming>) -> Result<Answer, Refusal> {
+    async fn done(self: &Arc<Self>, client: Client, request: Request<Incoming>) -> Result<Answer, Refusal> {
         if let Some(token) = &self.token
             && !token.shown_in(request.headers())
         {
+            self.refused.hear(client, Instant::now());
             return Err(Refusal::unknown());
         }
         let (head, body) = request.into_parts();
+        guard::one_host(&head)?;
         self.names.admit(&head)?;
         let path = head.uri.path();
         if let Some(route) = Route::of(path, self.content) {
@@ -122,7 +127,7 @@ impl Service {
             Method::GET | Method::HEAD if !body.is_end_stream() => Err(Refusal::body()),
             Method::GET | Method::HEAD if self.content == Content::Control => Err(Refusal::not_found()),
             Method::GET | Method::HEAD => {
-                let reader = Reader { handler, buffers: Arc::clone(&self.buffers) };
+                let reader = Reader { handler: client.handler, buffers: Arc::clone(&self.buffers) };
                 self.read(path, &head.headers, reader, head.method == Method::HEAD).await
             }
             _ if self.content == Content::Control => Err(Refusal::method_but("GET, HEAD, POST")),

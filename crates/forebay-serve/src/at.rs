@@ -49,6 +49,13 @@ pub(crate) enum Stream {
     Unix(UnixStream),
 }
 
+impl Stream {
+    /// The address of the other end, if it has one.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+        if let Stream::Tcp(stream) = self { stream.peer_addr().ok() } else { None }
+    }
+}
+
 impl Listener {
     /// Listens. A socket at which no process listens any more is replaced. Also says where it is,
     /// with the port that was free.

@@ -1,5 +1,7 @@
 //! One connection, from its first byte to its end.
 
+use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,12 +15,25 @@ use crate::answer::Service;
 use crate::limits::{HEAD_LINES, Limits, WRITE_BUFFER};
 use crate::patience::{Patient, Taken};
 
-/// How long a connection may take until its first request, though others want its place.
-pub(crate) const YOUNG: Duration = Duration::from_secs(1);
-
 /// The bytes of its last answer that a client must take within [`Limits::dawdle`] when another one
 /// wants its place. Slower clients would keep all others out for as long as they like.
 const LEAST: u64 = 64 << 10;
+
+/// The other end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Client {
+    /// The connection's number, by which readers are told apart.
+    pub(crate) handler: u32,
+    /// Its address; none if it came through a socket.
+    pub(crate) address: Option<SocketAddr>,
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "connection {}", self.handler)?;
+        self.address.map_or(Ok(()), |address| write!(f, " from {address}"))
+    }
+}
 
 /// Signals that end a connection from our side.
 pub(crate) struct Ending<'a> {
@@ -33,7 +48,7 @@ pub(crate) struct Ending<'a> {
 pub(crate) async fn serve<S>(
     service: Arc<Service>,
     stream: S,
-    handler: u32,
+    client: Client,
     limits: &Limits,
     Ending { mut stop, wanted }: Ending<'_>,
 ) where
@@ -47,7 +62,7 @@ pub(crate) async fn serve<S>(
     let asks = Arc::clone(&asked);
     let answer = service_fn(move |request| {
         asks.notify_one();
-        Arc::clone(&service).answer(handler, request)
+        Arc::clone(&service).answer(client, request)
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.idle).max_headers(HEAD_LINES);
@@ -56,25 +71,25 @@ pub(crate) async fn serve<S>(
     tokio::pin!(connection);
     let first = tokio::time::sleep(limits.request);
     tokio::pin!(first);
-    let young = tokio::time::sleep(YOUNG);
+    let young = tokio::time::sleep(limits.young);
     tokio::pin!(young);
     let (mut waits_for_first, mut is_young) = (true, true);
     let crowded = loop {
         tokio::select! {
             ended = connection.as_mut() => {
                 if let Err(error) = ended {
-                    log::debug!("connection {handler}: {error}");
+                    log::debug!("{client}: {error}");
                 }
                 return;
             }
             () = asked.notified(), if waits_for_first => waits_for_first = false,
             () = first.as_mut(), if waits_for_first => {
-                return log::debug!("connection {handler}: no request came in time");
+                return log::debug!("{client}: no request came in time");
             }
             () = young.as_mut(), if is_young => is_young = false,
             () = wanted.notified(), if !waits_for_first => break true,
             () = wanted.notified(), if waits_for_first && !is_young => {
-                return log::debug!("connection {handler}: no request came while another wanted the place");
+                return log::debug!("{client}: no request came while another wanted the place");
             }
             _ = stop.wait_for(|stop| *stop) => break false,
         }
@@ -83,11 +98,11 @@ pub(crate) async fn serve<S>(
     tokio::select! {
         ended = connection => {
             if let Err(error) = ended {
-                log::debug!("connection {handler}: {error}");
+                log::debug!("{client}: {error}");
             }
         }
         () = dawdles(&taken, limits.dawdle), if crowded => {
-            log::debug!("connection {handler}: too slow while another wants its place");
+            log::debug!("{client}: too slow while another wants its place");
         }
     }
 }

@@ -11,10 +11,10 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use hyper::Method;
 use hyper::header::{HOST, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
+use hyper::{Method, Version};
 
 use crate::refusal::Refusal;
 
@@ -58,6 +58,16 @@ impl Names {
 
 fn hosts(head: &Parts) -> impl Iterator<Item = Option<&str>> {
     head.headers.get_all(HOST).iter().map(|host| host.to_str().ok())
+}
+
+/// Refuses a request that does not name exactly one host (RFC 9112 §3.2): two parties on its way
+/// may take it to be for two servers. HTTP/1.0 knows no such header.
+pub(crate) fn one_host(head: &Parts) -> Result<(), Refusal> {
+    match hosts(head).count() {
+        1 => Ok(()),
+        0 if head.version < Version::HTTP_11 => Ok(()),
+        count => Err(Refusal::bad_request(format!("one Host header is needed, and there are {count}"))),
+    }
 }
 
 /// Refuses a request to the control channel that a page of another site sends.

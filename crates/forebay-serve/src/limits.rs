@@ -15,9 +15,11 @@ pub(crate) const HEAD_LINES: usize = 100;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Connections at once. When more want to be served, the server ends open ones, one after
-    /// another, each after its answer. A connection that has not asked for anything yet has a
-    /// second.
+    /// another, each after its answer. One that has not asked for anything yet may be `young`.
     pub connections: usize,
+    /// For how long a connection keeps its place without a request, handshake included, when
+    /// another one wants it.
+    pub young: Duration,
     /// Bytes of a request's head, its first line included; at least 8 KiB.
     pub header_bytes: usize,
     /// From the beginning of a connection to the end of the head of its first request, the
@@ -41,6 +43,7 @@ impl Default for Limits {
         let seconds = Duration::from_secs;
         Limits {
             connections: 128,
+            young: seconds(1),
             header_bytes: 16 << 10,
             request: seconds(10),
             idle: seconds(60),

@@ -15,7 +15,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use crate::answer::Service;
 use crate::at::{At, Listener, Stream};
 use crate::buffers::Buffers;
-use crate::connection::{self, Ending};
+use crate::connection::{self, Client, Ending};
 use crate::guard::HostName;
 use crate::limits::Limits;
 use crate::tls::Tls;
@@ -78,7 +78,10 @@ impl Default for Options {
 impl Options {
     /// Those of a control channel alone, which has few clients and ends at once.
     pub fn control() -> Options {
-        let limits = Limits { connections: 64, grace: Duration::from_millis(200), ..Limits::default() };
+        let milliseconds = Duration::from_millis;
+        // Its clients are near: a request comes with the connection.
+        let (young, grace) = (milliseconds(100), milliseconds(200));
+        let limits = Limits { connections: 64, young, grace, ..Limits::default() };
         Options { limits, ..Options::default() }
     }
 }
@@ -298,13 +301,8 @@ impl Shared {
             };
             match accepted {
                 Ok((stream, place)) => {
-                    let handler = self.number();
-                    if let Stream::Tcp(stream) = &stream
-                        && let Ok(peer) = stream.peer_addr()
-                    {
-                        log::debug!("connection {handler}: from {peer}");
-                    }
-                    tokio::spawn(Arc::clone(&self).connection(stream, handler, place));
+                    let client = Client { handler: self.number(), address: stream.peer() };
+                    tokio::spawn(Arc::clone(&self).connection(stream, client, place));
                 }
                 Err(error) => {
                     // Out of descriptors, most likely; some will be given back.
@@ -340,32 +338,32 @@ impl Shared {
         }
     }
 
-    async fn connection(self: Arc<Self>, stream: Stream, handler: u32, place: OwnedSemaphorePermit) {
+    async fn connection(self: Arc<Self>, stream: Stream, client: Client, place: OwnedSemaphorePermit) {
         let _open = Open::new(&self.open, place);
         let limits = &self.options.limits;
         let ending = Ending { stop: self.stop.subscribe(), wanted: &self.wanted };
         let service = Arc::clone(&self.service);
         let stream = match stream {
             Stream::Tcp(stream) => stream,
-            Stream::Unix(stream) => return connection::serve(service, stream, handler, limits, ending).await,
+            Stream::Unix(stream) => return connection::serve(service, stream, client, limits, ending).await,
         };
         // Only answers that would wait for more bytes are hurt if it cannot be set.
         let _ = stream.set_nodelay(true);
         let Some(tls) = &self.options.tls else {
-            return connection::serve(service, stream, handler, limits, ending).await;
+            return connection::serve(service, stream, client, limits, ending).await;
         };
         let wanted = async {
-            tokio::time::sleep(connection::YOUNG).await;
+            tokio::time::sleep(limits.young).await;
             self.wanted.notified().await;
         };
         let shaken = tokio::select! {
             shaken = tokio::time::timeout(limits.request, tls.0.accept(stream)) => shaken,
-            () = wanted => return log::debug!("connection {handler}: no handshake while another wanted the place"),
+            () = wanted => return log::debug!("{client}: no handshake while another wanted the place"),
         };
         match shaken {
-            Ok(Ok(stream)) => connection::serve(service, stream, handler, limits, ending).await,
-            Ok(Err(error)) => log::debug!("connection {handler}: {error}"),
-            Err(_) => log::debug!("connection {handler}: no handshake in time"),
+            Ok(Ok(stream)) => connection::serve(service, stream, client, limits, ending).await,
+            Ok(Err(error)) => log::debug!("{client}: {error}"),
+            Err(_) => log::debug!("{client}: no handshake in time"),
         }
     }
 

@@ -1,10 +1,18 @@
 //! The token: decides which clients may read.
 
+use std::time::{Duration, Instant};
+
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
+use parking_lot::Mutex;
 use subtle::ConstantTimeEq;
+
+use crate::connection::Client;
+
+/// How long refused requests are not told again.
+const QUIET: Duration = Duration::from_secs(60);
 
 /// A secret that clients show. Not printed.
 #[derive(Clone)]
@@ -58,9 +66,50 @@ impl std::fmt::Debug for Token {
     }
 }
 
+/// Clients that did not show the token, told in the log: one line a minute, since who guesses tokens
+/// guesses fast. How many more there were comes with the next line.
+#[derive(Debug, Default)]
+pub(crate) struct Refused(Mutex<Option<Said>>);
+
+#[derive(Debug)]
+struct Said {
+    at: Instant,
+    /// Requests that were refused since.
+    more: u64,
+}
+
+impl Refused {
+    /// A request of this client was refused.
+    pub(crate) fn hear(&self, client: Client, now: Instant) {
+        if let Some(more) = self.tells(now) {
+            let before = if more > 0 { format!("; {more} more since the last such line") } else { String::new() };
+            log::warn!("{client}: a request without the right token was refused{before}");
+        }
+    }
+
+    /// Whether to tell it, and the number that was not told before.
+    fn tells(&self, now: Instant) -> Option<u64> {
+        let mut said = self.0.lock();
+        match said.as_mut() {
+            Some(said) if now.duration_since(said.at) < QUIET => {
+                said.more += 1;
+                None
+            }
+            _ => Some(said.replace(Said { at: now, more: 0 }).map_or(0, |said| said.more)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refusals_are_told_once_a_minute() {
+        let (refused, begin) = (Refused::default(), Instant::now());
+        let told = [0, 1, 59, 60, 61, 200].map(|second| refused.tells(begin + Duration::from_secs(second)));
+        assert_eq!(told, [Some(0), None, None, Some(2), None, Some(1)]);
+    }
 
     #[test]
     fn a_token_is_shown_in_two_ways() {

@@ -42,7 +42,10 @@ pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
         return Err(Failure::run(format!("cannot go into the background: {error}")));
     }
     supervisor::ready(&line);
-    serve(served, signals)
+    log::info!("{} is mounted at {}", served.what, point.display());
+    let ended = serve(served, signals);
+    log::info!("{} is unmounted", point.display());
+    ended
 }
 
 /// Unmounts once standard input ends, which it does however the program ends that holds the other

@@ -28,6 +28,7 @@ pub(crate) fn run(options: &Serve) -> Result<(), Failure> {
         output::print(&format!("ready: {what} at {url}\n"))?;
     }
     supervisor::ready(&format!("ready: {what} at {url}"));
+    log::info!("{what} is served at {url}");
     if let Some(signal) = signals.forever().next() {
         log::info!("signal {signal}: ending");
         supervisor::stopping();

@@ -21,15 +21,15 @@ const NOBODY: u32 = 65534;
 /// The number under which the child finds the descriptor.
 const NUMBER: i32 = 7;
 
-/// Mounts as a parent does, and returns the descriptor.
+/// Mounts as a careful parent does, and returns the descriptor.
 fn mounted(point: &Path) -> OwnedFd {
+    mounted_with(point, MountFlags::NOSUID | MountFlags::NODEV | MountFlags::RDONLY, "allow_other,default_permissions")
+}
+
+fn mounted_with(point: &Path, flags: MountFlags, options: &str) -> OwnedFd {
     let device = rustix::fs::open("/dev/fuse", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).expect("/dev/fuse");
-    let data = format!(
-        "fd={},rootmode=40000,user_id={NOBODY},group_id={NOBODY},allow_other,default_permissions",
-        device.as_raw_fd()
-    );
+    let data = format!("fd={},rootmode=40000,user_id={NOBODY},group_id={NOBODY},{options}", device.as_raw_fd());
     let data = CString::new(data).expect("no zero in it");
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::RDONLY;
     rustix::mount::mount("handed", point, "fuse.forebay", flags, data.as_c_str()).expect("root may mount");
     device
 }
@@ -98,6 +98,30 @@ fn a_child_without_privileges_serves_until_the_parent_unmounts() {
             let error = fs::read(point.path().join("file")).expect_err("nobody serves it");
             assert_eq!(error.raw_os_error(), Some(libc::ENOTCONN), "{error}");
         }
+    }
+}
+
+#[test]
+fn dangers_of_the_parents_options_are_told() {
+    if !possible() {
+        return;
+    }
+    let (folder, program) = public();
+    let point = MountPoint::new().expect("a mount point");
+    let device = mounted_with(point.path(), MountFlags::RDONLY, "allow_other");
+    let kernel_tells = fs::read_to_string(format!("/proc/self/fdinfo/{}", device.as_raw_fd()))
+        .is_ok_and(|told| told.contains("fuse_connection"));
+    let ((output, says), (errors, logs)) = (std::io::pipe().expect("a pipe"), std::io::pipe().expect("a pipe"));
+    let mut command = child(&program, folder.path(), &device);
+    command.stdout(says).stderr(logs);
+    let running = Running::start(command).expect("it starts");
+    assert!(line(output).starts_with("ready: "));
+    drop(device);
+    lazy_unmount(point.path());
+    assert_eq!(running.wait().expect("it ends").code(), Some(0));
+    let log = std::io::read_to_string(errors).expect("text");
+    for option in ["nosuid", "nodev", "default_permissions"] {
+        assert_eq!(log.contains(&format!("the parent should mount with {option}")), kernel_tells, "{log}");
     }
 }
 

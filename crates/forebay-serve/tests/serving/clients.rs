@@ -166,14 +166,15 @@ fn a_body_that_does_not_come_is_given_up() {
     eventually("nobody is connected", || server.connections() == 0);
 }
 
-/// Connections that say nothing have a second while others wait.
+/// Connections that say nothing are young for a while when others wait, and then go.
 #[test]
 fn silent_connections_make_room_for_those_that_ask() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "bytes").unwrap();
     let (request, idle) = (Duration::from_secs(600), Duration::from_secs(600));
-    let server = serve(folder.path(), limited(Limits { connections: 2, request, idle, ..Limits::default() }));
-    let silent: Vec<TcpStream> = (0..6).map(|_| connect(&server, b"GET")).collect();
+    let young = Duration::from_millis(1);
+    let server = serve(folder.path(), limited(Limits { connections: 2, young, request, idle, ..Limits::default() }));
+    let silent: Vec<TcpStream> = (0..200).map(|_| connect(&server, b"GET")).collect();
     let mut asks = connect(&server, b"GET /file HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert_eq!(parse(&closed(&mut asks)).text(), "bytes");
     drop(silent);

@@ -130,4 +130,16 @@ fn senseless_requests_get_one_line() {
         assert_eq!(answer.text().lines().count(), 1, "{}", answer.text());
     }
     assert!(raw(server.address(), b"\x16\x03\x01 hello\r\n\r\n").starts_with(b"HTTP/1.1 400"));
+    // RFC 9112 §3.2: one host, but for clients of HTTP/1.0.
+    for (version, hosts, status) in [
+        ("1.1", "", "400"),
+        ("1.1", "Host: localhost\r\nHost: localhost\r\n", "400"),
+        ("1.1", "Host: localhost\r\n", "404"),
+        ("1.0", "", "404"),
+    ] {
+        let answer =
+            raw(server.address(), format!("GET /none HTTP/{version}\r\nConnection: close\r\n{hosts}\r\n").as_bytes());
+        let line = String::from_utf8_lossy(&answer[..answer.len().min(12)]).into_owned();
+        assert_eq!(line, format!("HTTP/{version} {status}"), "{hosts:?}");
+    }
 }
