@@ -33,7 +33,7 @@ fn token(clients: &Clients) -> Result<Option<Token>, Failure> {
 
 /// The text of a token, and the place that it comes from.
 pub(crate) struct Secret {
-    place: String,
+    pub(crate) place: String,
     pub(crate) text: String,
 }
 

@@ -352,8 +352,8 @@ pub(crate) struct Profile {
 pub(crate) struct Stats {
     /// The folder that the mount is at, its control socket, or an address
     ///
-    /// An address is that of a mount's --control or of `forebay serve`. Example: `/mnt/data` or
-    /// `http://host:7680`
+    /// An address is that of a mount's --control or of `forebay serve`. Example: `/mnt/data`,
+    /// `unix:/run/data.sock`, `host:7680` or `https://host:7680`
     #[arg(value_name = "MOUNTPOINT")]
     pub(crate) mountpoint: PathBuf,
 
