@@ -1,5 +1,6 @@
 //! Requests to a control channel at an address, and to a server.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use forebay_serve::CONTROL;
 use reqwest::{Certificate, Client, Response, StatusCode, Url};
 
 use crate::failure::Failure;
-use crate::listen;
+use crate::listen::{self, Secret};
 use crate::options::Access;
 
 /// How long a server may take for an answer; the limit is for one that hangs.
@@ -16,11 +17,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes of the longest answer that is taken, from whichever server.
 const LONGEST: usize = 64 << 20;
 
-/// The address that stands where the path of a mount can stand, if it is one.
-pub(crate) fn in_path(path: &Path) -> Option<&str> {
+/// The address that stands where the path of a mount can stand, if it is one: a URL, or HOST:PORT
+/// for one without encryption.
+pub(crate) fn in_path(path: &Path) -> Option<Cow<'_, str>> {
     let text = path.to_str()?;
-    let scheme = text.split_once("://")?.0;
-    (scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")).then_some(text)
+    if let Some((scheme, _)) = text.split_once("://") {
+        return ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)).then_some(text.into());
+    }
+    let (host, port) = text.rsplit_once(':')?;
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    let url = format!("http://{text}");
+    (is_port && !host.contains('/') && Url::parse(&url).is_ok()).then(|| url.into())
 }
 
 /// The body of the answer to a question at `route`, a path that begins with [`CONTROL`].
@@ -28,7 +35,8 @@ pub(crate) fn get(address: &str, route: &str, access: &Access) -> Result<String,
     let url = url(address, route)?;
     let client = client(access)?;
     let request = client.get(url);
-    let request = match listen::secret(access.token_file.as_deref())? {
+    let secret = listen::secret(access.token_file.as_deref())?;
+    let request = match &secret {
         Some(secret) => request.bearer_auth(secret.text.trim()),
         None => request,
     };
@@ -36,7 +44,7 @@ pub(crate) fn get(address: &str, route: &str, access: &Access) -> Result<String,
     let runtime = runtime.map_err(|error| Failure::run(format!("cannot ask {address}: {error}")))?;
     runtime.block_on(async {
         let answer = request.send().await.map_err(|error| unanswered(address, &error))?;
-        body(address, answer).await
+        body(address, secret.as_ref(), answer).await
     })
 }
 
@@ -75,8 +83,8 @@ fn client(access: &Access) -> Result<Client, Failure> {
     builder.build().map_err(|error| Failure::run(format!("cannot ask servers: {error}")))
 }
 
-/// The whole body of a good answer.
-async fn body(address: &str, mut answer: Response) -> Result<String, Failure> {
+/// The whole body of a good answer, to a request that showed a token or none.
+async fn body(address: &str, shown: Option<&Secret>, mut answer: Response) -> Result<String, Failure> {
     let status = answer.status();
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(|error| unanswered(address, &error))? {
@@ -88,9 +96,10 @@ async fn body(address: &str, mut answer: Response) -> Result<String, Failure> {
     let text = String::from_utf8_lossy(&body).into_owned();
     match status {
         StatusCode::OK => Ok(text),
-        StatusCode::UNAUTHORIZED => {
-            Err(Failure::input(format!("{address}: it wants a token: give --token-file or FOREBAY_TOKEN")))
-        }
+        StatusCode::UNAUTHORIZED => Err(Failure::input(match shown {
+            Some(Secret { place, .. }) => format!("{address}: the token of {place} is not the one that it wants"),
+            None => format!("{address}: it wants a token: give --token-file or FOREBAY_TOKEN"),
+        })),
         StatusCode::MISDIRECTED_REQUEST => {
             Err(Failure::input(format!("{address}: {}", text.lines().next().unwrap_or_default())))
         }
@@ -107,7 +116,21 @@ fn unanswered(address: &str, error: &reqwest::Error) -> Failure {
         cause = next;
     }
     let why = if error.is_timeout() { format!("nothing within {PATIENCE:?}") } else { cause.to_string() };
-    Failure::input(format!("{address}: no server of Forebay answers there: {why}"))
+    let encryption = advice(address, &why, error.is_connect() || error.is_timeout()).unwrap_or_default();
+    Failure::input(format!("{address}: no server of Forebay answers there: {why}{encryption}"))
+}
+
+/// Advice if the two ends may not agree on encryption. A server with encryption answers a request
+/// without it in bytes that are no HTTP, or by closing the connection.
+fn advice(address: &str, why: &str, unheard: bool) -> Option<String> {
+    let (scheme, rest) = address.split_once("://")?;
+    if scheme.eq_ignore_ascii_case("https") {
+        // The word of the TLS library.
+        return why
+            .contains("InvalidContentType")
+            .then(|| format!("; it speaks without encryption: try http://{rest}"));
+    }
+    (!unheard).then(|| format!("; if it speaks with encryption, try https://{rest}"))
 }
 
 #[cfg(test)]
@@ -118,7 +141,7 @@ mod tests {
     fn an_address_stands_for_the_channel_below_it() {
         let whole = "http://host:7680/.well-known/forebay/stats";
         for given in ["http://host:7680", "HTTP://host:7680/", "http://host:7680/.well-known/forebay/"] {
-            assert_eq!(in_path(given.as_ref()), Some(given));
+            assert_eq!(in_path(given.as_ref()), Some(given.into()));
             assert_eq!(url(given, "/.well-known/forebay/stats").unwrap().as_str(), whole, "{given}");
         }
         let below = url("https://host/data/", "/.well-known/forebay/stats").unwrap();

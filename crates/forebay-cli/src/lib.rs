@@ -10,6 +10,7 @@ mod command;
 mod config;
 mod daemon;
 pub mod embedded;
+mod environment;
 mod failure;
 mod fstab;
 #[doc(hidden)]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay_live::tree::Tree;
-use forebay_serve::{At, Control, Options, Tls, Token};
+use forebay_serve::{At, Control, Options, StartError, Tls, Token};
 
 use crate::failure::Failure;
 use crate::options::{Clients, ControlAt};
@@ -27,6 +27,12 @@ pub(crate) fn at(address: SocketAddr, clients: &Clients, options: Options) -> Re
     Ok(options)
 }
 
+/// Whether the token and the encryption can be had.
+pub(crate) fn secured(clients: &Clients) -> Result<(), Failure> {
+    token(clients)?;
+    tls(clients).map(drop)
+}
+
 fn token(clients: &Clients) -> Result<Option<Token>, Failure> {
     let Some(Secret { place, text }) = secret(clients.token_file.as_deref())? else { return Ok(None) };
     Token::new(&text).map(Some).map_err(|error| Failure::input(format!("{place}: {error}")))
@@ -34,7 +40,7 @@ fn token(clients: &Clients) -> Result<Option<Token>, Failure> {
 
 /// The text of a token, and the place that it comes from.
 pub(crate) struct Secret {
-    place: String,
+    pub(crate) place: String,
     pub(crate) text: String,
 }
 
@@ -56,8 +62,34 @@ pub(crate) fn secret(file: Option<&Path>) -> Result<Option<Secret>, Failure> {
 fn tls(clients: &Clients) -> Result<Option<Tls>, Failure> {
     match (&clients.tls_cert, &clients.tls_key) {
         (Some(certificate), Some(key)) => Tls::read(certificate, key).map(Some).map_err(Failure::input),
-        _ => Ok(None),
+        (None, None) => Ok(None),
+        // The command line refuses that by itself, but not a file.
+        _ => Err(Failure::input("encryption needs tls-cert and tls-key; one of them is missing")),
     }
+}
+
+/// The places where a mount listens, with the options of each. `places` are those that are said.
+pub(crate) fn planned(places: &[ControlAt], clients: &Clients) -> Result<Vec<(At, Options)>, Failure> {
+    let base = || Options { metrics_paths: clients.metrics_paths, ..Options::control() };
+    if places.contains(&ControlAt::Off) && places.len() > 1 {
+        return Err(Failure::input("--control off stands alone; leave the other places out, or off"));
+    }
+    let mut planned = Vec::new();
+    for place in places {
+        planned.push(match place {
+            ControlAt::Off => continue,
+            ControlAt::Unix(path) => (At::Socket(path.clone()), base()),
+            ControlAt::Address(address) => (At::Address(*address), self::at(*address, clients, base())?),
+        });
+    }
+    let sockets = planned.iter().filter(|(at, _)| matches!(at, At::Socket(_))).count();
+    if sockets > 1 || planned.len() - sockets > 1 {
+        return Err(Failure::input("--control takes one socket and one address at most"));
+    }
+    if let Some((at, _)) = planned.iter().find(|(at, options)| at.is_open() && options.token.is_none()) {
+        return Err(Failure::input(StartError::Open(at.clone())));
+    }
+    Ok(planned)
 }
 
 /// The control channels of a mount.
@@ -67,27 +99,14 @@ impl Controls {
     /// Listens where it is said. Where no socket is said, it listens at one among the user's
     /// runtime files, if there are any.
     pub(crate) fn start(places: &[ControlAt], clients: &Clients, tree: &Arc<Tree>) -> Result<Controls, Failure> {
-        let base = || Options { metrics_paths: clients.metrics_paths, ..Options::control() };
         let mut controls = Controls(Vec::new());
-        let off = places.contains(&ControlAt::Off);
-        if off && places.len() > 1 {
-            return Err(Failure::input("--control off stands alone; leave the other places out, or off"));
-        }
-        let sockets = places.iter().filter(|place| matches!(place, ControlAt::Unix(_))).count();
-        let addresses = places.len() - sockets - usize::from(off);
-        if sockets > 1 || addresses > 1 {
-            return Err(Failure::input("--control takes one socket and one address at most"));
-        }
-        for place in places {
-            let (at, options) = match place {
-                ControlAt::Off => continue,
-                ControlAt::Unix(path) => (At::Socket(path.clone()), base()),
-                ControlAt::Address(address) => (At::Address(*address), self::at(*address, clients, base())?),
-            };
+        for (at, options) in planned(places, clients)? {
             controls.0.push(Control::start(Arc::clone(tree), &at, options).map_err(Failure::input)?);
         }
-        if sockets == 0 && !off {
-            controls.0.extend(usual(tree, base()));
+        let said = places.iter().any(|place| matches!(place, ControlAt::Unix(_) | ControlAt::Off));
+        if !said {
+            let options = Options { metrics_paths: clients.metrics_paths, ..Options::control() };
+            controls.0.extend(usual(tree, options));
         }
         Ok(controls)
     }

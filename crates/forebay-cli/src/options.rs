@@ -352,8 +352,8 @@ pub(crate) struct Profile {
 pub(crate) struct Stats {
     /// The folder that the mount is at, its control socket, or an address
     ///
-    /// An address is that of a mount's --control or of `forebay serve`. Example: `/mnt/data` or
-    /// `http://host:7680`
+    /// An address is that of a mount's --control or of `forebay serve`. Example: `/mnt/data`,
+    /// `unix:/run/data.sock`, `host:7680` or `https://host:7680`
     #[arg(value_name = "MOUNTPOINT")]
     pub(crate) mountpoint: PathBuf,
 
@@ -418,6 +418,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Forebay,
         Err(fault) if asked => (Configured::without(definitions()), Some(fault.to_string())),
         Err(fault) => return Err(fault.into()),
     };
+    let mount = if asked { Some(configured.command.clone()) } else { None };
     let matches = configured.command.try_get_matches_from(&args)?;
     if let Some((name, command)) = matches.subcommand() {
         let in_file = |option: &str| configured.given.as_ref()?.place(name, option);
@@ -430,9 +431,26 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Forebay,
     }
     let mut parsed = Forebay::from_arg_matches(&matches)?;
     if let Command::Doctor(doctor) = &mut parsed.command {
+        doctor.mount = mount.and_then(|command| match described(command, doctor) {
+            Ok(mount) => Some(Box::new(mount)),
+            Err(failure) => {
+                fault.get_or_insert(failure.to_string());
+                None
+            }
+        });
         doctor.configuration = Configuration { file: parsed.config.clone(), fault };
     }
     Ok(parsed)
+}
+
+/// The mount that `forebay doctor` examines: that of the file and the environment, with the options
+/// that both commands have as doctor has them.
+fn described(command: clap::Command, doctor: &Doctor) -> Result<Mount, Failure> {
+    let parsed = Forebay::from_arg_matches(&command.try_get_matches_from(["forebay", "mount"])?)?;
+    let Command::Mount(mount) = parsed.command else {
+        return Err(Failure::input("`mount` is another command"));
+    };
+    Ok(Mount { reading: doctor.reading.clone(), allow_other: doctor.allow_other, ..*mount })
 }
 
 /// The commands and their options, complete with variables and the values of flags.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use forebay_core::{DeviceCost, DeviceId};
 use forebay_device::scheduler::SchedulerKind;
-use forebay_live::budget::TooLittleMemory;
+use forebay_live::budget::{Budget, TooLittleMemory};
 use forebay_live::engine::{Config, Engine, Referenced, StartError};
 use forebay_live::tree::{Branch, Tree};
 use forebay_source::object::StoreOptions;
@@ -105,6 +105,15 @@ fn start(
         failure => failure,
     })?;
     Tree::new(engine, branches).map_err(Failure::input)
+}
+
+/// Refuses a budget that is too little for an engine over these sources, as [`open`] does. `apart`
+/// is as in [`Shows`]. The memory of a disk tier is known only once that is open, and is left out.
+pub(crate) fn has_room(options: &Reading, sources: &[OsString], apart: u64) -> Result<(), Failure> {
+    let given = options.memory.bytes();
+    let beside = |memory| Share::of(sources, memory).all + apart;
+    let divided = Budget::divide(given.saturating_sub(beside(given)), options.policy);
+    divided.map(drop).map_err(|error| refusal(error.into(), given, beside))
 }
 
 /// The engine's refusal to start, in terms of the whole budget `given`; `beside` says how many

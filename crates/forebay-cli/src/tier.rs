@@ -15,6 +15,11 @@ pub(crate) fn open(options: &Tier) -> Result<Option<Arc<Tiers>>, Failure> {
     if options.disk.is_empty() {
         return Ok(None);
     }
+    Tiers::open(planned(options)?).map(Some).map_err(Failure::input)
+}
+
+/// The folders that the options name, with what the tier may take of each.
+pub(crate) fn planned(options: &Tier) -> Result<Vec<Options>, Failure> {
     let free = match options.disk_free {
         Amount::Bytes(bytes) => Free::Bytes(bytes),
         Amount::Percent(percent) => Free::Percent(percent),
@@ -24,8 +29,7 @@ pub(crate) fn open(options: &Tier) -> Result<Option<Arc<Tiers>>, Failure> {
         let size = size(options.disk_size, dir)?;
         Ok::<_, Failure>(Options { free, writes, ..Options::new(dir, size) })
     };
-    let folders = options.disk.iter().map(|dir| folder(dir)).collect::<Result<_, _>>()?;
-    Tiers::open(folders).map(Some).map_err(Failure::input)
+    options.disk.iter().map(|dir| folder(dir)).collect()
 }
 
 /// A size in bytes. A share is one of the folder's file system, or of that in which it would be

@@ -186,7 +186,7 @@ fn mistakes_in_the_configuration_name_the_file_and_what_is_known() {
         forebay(home.path(), &["policies", "--config", "my.toml"]).output().expect("the command starts")
     };
     refused(&with("[mount]\nmemroy = 1"), &["my.toml", "`memroy` in [mount]", "a near one is memory"]);
-    refused(&with("[mount]\nxyz = 1"), &["my.toml", "`xyz` in [mount]", "memory, policy, endpoint, region"]);
+    refused(&with("[mount]\nxyz = 1"), &["my.toml", "`xyz` in [mount]", "`forebay mount --help` lists"]);
     refused(&with("[munt]\n"), &["my.toml", "`munt`", "[mount]"]);
     refused(&with("[mount]\nmemory = 'lots'"), &["my.toml", "`memory` in [mount]", "512MiB"]);
     refused(&with("[mount]\nallow-other = 'perhaps'"), &["my.toml", "`allow-other` in [mount]", "perhaps"]);
@@ -196,6 +196,20 @@ fn mistakes_in_the_configuration_name_the_file_and_what_is_known() {
     let by_variable =
         forebay(home.path(), &["policies"]).env("FOREBAY_CONFIG", "absent.toml").output().expect("starts");
     refused(&by_variable, &["absent.toml"]);
+}
+
+/// A variable that no option has is told by the commands that run for long.
+#[test]
+fn a_mistyped_variable_is_told_with_the_near_ones() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    for args in [&["mount", "missing", "point"][..], &["mount", "--daemon", "missing", "point"], &["serve", "missing"]]
+    {
+        let mut command = forebay(home.path(), args);
+        let output = command.env("FOREBAY_MEMROY", "1GiB").output().expect("the command starts");
+        let said = stderr(&output);
+        assert_eq!(said.matches("no option has the variable FOREBAY_MEMROY").count(), 1, "{args:?}: {said}");
+        assert!(said.contains("FOREBAY_MEMORY"), "{said}");
+    }
 }
 
 /// Options that say how a disk tier shall be are refused without one, wherever they stand.
@@ -279,7 +293,7 @@ fn what_cannot_be_read_is_bad_input() {
     // For programs the reason is a line of JSON, too.
     let output = run(&["top", "--json", "--count", "2", "--interval", "100ms", "MISSING"]);
     let lines = stdout(&output);
-    assert_eq!((output.status.code(), lines.lines().count()), (Some(2), 2), "{lines}");
+    assert_eq!((output.status.code(), lines.lines().count()), (Some(2), 1), "it is told once: {lines}");
     assert!(lines.contains("MISSING") && stderr(&output).starts_with("error: MISSING"), "{lines}{}", stderr(&output));
     // A folder opens, and cannot be read.
     for args in

@@ -134,7 +134,9 @@ fn it_is_watched_by_its_address() {
     fs::write(folder.path().join("file"), content(1, 3_000_000)).unwrap();
     let token = folder.path().join("token");
     fs::write(&token, "0123456789abcdef\n").unwrap();
-    let (path, token) = (folder.path().to_str().unwrap(), token.to_str().unwrap());
+    let other = folder.path().join("other");
+    fs::write(&other, "fedcba9876543210\n").unwrap();
+    let (path, token, other) = (folder.path().to_str().unwrap(), token.to_str().unwrap(), other.to_str().unwrap());
     let Certificate { certificate, key } = Certificate::make(folder.path()).unwrap();
     let (certificate, key) = (certificate.to_str().unwrap(), key.to_str().unwrap());
     let plain = Serving::of(folder.path());
@@ -152,7 +154,16 @@ fn it_is_watched_by_its_address() {
         let (code, said) = shown(&[command, &guarded.url, "--token-file", token, "--tls-ca", certificate]);
         assert!(code == Some(0) && said.contains("auto, "), "{command}: {said}");
         let (code, said) = shown(&[command, &guarded.url, "--tls-ca", certificate]);
-        assert!(code != Some(0) && said.contains("--token-file"), "{command}: {said}");
+        assert!(code == Some(2) && said.contains("it wants a token: give --token-file"), "{command}: {said}");
+        let (code, said) = shown(&[command, &guarded.url, "--tls-ca", certificate, "--token-file", other]);
+        assert!(code == Some(2) && said.contains(&format!("the token of {other} is not")), "{command}: {said}");
+        let bare = |url: &str| url.split_once("://").unwrap().1.trim_end_matches('/').to_owned();
+        let (code, said) = shown(&[command, &bare(&plain.url)]);
+        assert!(code == Some(0) && said.contains("auto, "), "{command}: {said}");
+        let (code, said) = shown(&[command, &bare(&guarded.url)]);
+        assert!(code == Some(2) && said.contains(&format!("try https://{}", bare(&guarded.url))), "{command}: {said}");
+        let (code, said) = shown(&[command, &format!("https://{}", bare(&plain.url))]);
+        assert!(code == Some(2) && said.contains(&format!("try http://{}", bare(&plain.url))), "{command}: {said}");
         let (code, said) = shown(&[command, &guarded.url, "--token-file", token]);
         assert!(code != Some(0) && said.contains("certificate"), "{command}: {said}");
     }
@@ -163,10 +174,10 @@ fn it_is_watched_by_its_address() {
     let by_variable = by_variable.env("FOREBAY_TOKEN", "0123456789abcdef").output().unwrap();
     assert!(by_variable.stdout.starts_with(b"{"), "{by_variable:?}");
 
-    let other = OddWeb::start([("stats", "{}")], Oddity::Plain).unwrap();
+    let unknown = OddWeb::start([("stats", "{}")], Oddity::Plain).unwrap();
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (address, expected) in [
-        (other.url(), "it answers 404"),
+        (unknown.url(), "it answers 404"),
         (format!("http://{nobody}/"), "no server of Forebay answers"),
         ("http://".to_owned(), "give an address"),
         ("http://me:secret@localhost/".to_owned(), "--token-file"),

@@ -23,7 +23,7 @@ pub enum At {
 
 impl At {
     /// Whether other machines can connect.
-    pub(crate) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         matches!(self, At::Address(address) if !address.ip().to_canonical().is_loopback())
     }
 }

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::listen::Controls;
 use crate::options::{Mount, Reading};
 use crate::reading::Shows;
-use crate::{daemon, output, reading, supervisor, tier};
+use crate::{daemon, environment, output, reading, supervisor, tier};
 
 /// Mounts, says when it is ready, and returns once it is unmounted.
 pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
@@ -27,7 +27,10 @@ pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
     if options.detached {
         daemon::leave_session();
         daemon::follow();
-    } else if options.daemon {
+    } else {
+        environment::warn();
+    }
+    if options.daemon && !options.detached {
         return daemon::start_again(Stdio::null());
     }
     let (served, signals) = start(options, sources, point)?;
@@ -99,11 +102,8 @@ pub(super) struct Served {
 /// nothing mounted. Signals are taken once there is something to unmount. Until then they end the
 /// command, also while it waits for a source.
 fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<(Served, Signals), Failure> {
-    let policy = options.kernel_cache.applied_to(options.reading.policy);
-    let reading = Reading { policy, ..options.reading.clone() };
-    let referenced = options.kernel_cache.referenced(policy).map_err(Failure::input)?;
-    let apart = if policy.context.is_some() { Callers::BYTES } else { 0 };
-    let shows = Shows { referenced, apart, modes: options.shown.modes() };
+    let (reading, shows) = how_read(options)?;
+    let policy = reading.policy;
     tier::outside(&reading.tier, point)?;
     let (mut tree, costs) = reading::open(&reading, sources, shows, |place| outside(place, point))?;
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
@@ -130,6 +130,15 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<(Served,
         }),
     };
     Ok((served, signals))
+}
+
+/// The sources are read so, and shown so.
+pub(super) fn how_read(options: &Mount) -> Result<(Reading, Shows), Failure> {
+    let policy = options.kernel_cache.applied_to(options.reading.policy);
+    let referenced = options.kernel_cache.referenced(policy).map_err(Failure::input)?;
+    let apart = if policy.context.is_some() { Callers::BYTES } else { 0 };
+    let shows = Shows { referenced, apart, modes: options.shown.modes() };
+    Ok((Reading { policy, ..options.reading.clone() }, shows))
 }
 
 /// Tells the policy the program contexts of readers, if it distinguishes contexts, and keeps the
@@ -159,7 +168,7 @@ fn callers(options: &Mount, tree: &mut Tree) -> Result<Option<Keeper>, Failure> 
 
 /// A mount point inside a folder that it shows would show itself, so a walk through it would never
 /// end. Compares paths without links; a folder that is mounted at two places is not recognised.
-fn outside(place: &Place<'_>, point: &Path) -> Result<(), Failure> {
+pub(super) fn outside(place: &Place<'_>, point: &Path) -> Result<(), Failure> {
     for device in place.devices() {
         let Place::Folder(folder) = device else { continue };
         // A missing folder is reported by the code that opens it.

@@ -14,11 +14,12 @@ use signal_hook::iterator::Signals;
 use crate::failure::Failure;
 use crate::options::Serve;
 use crate::reading::Shows;
-use crate::{listen, output, reading, supervisor};
+use crate::{environment, listen, output, reading, supervisor};
 
 /// Serves, says when it is ready, and returns after a signal, once it has finished the requests
 /// under way.
 pub(crate) fn run(options: &Serve) -> Result<(), Failure> {
+    environment::warn();
     let (server, what, mut signals) = start(options)?;
     let scheme = if options.clients.tls_cert.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{}/", server.address());

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Reading, Sources};
+use super::{Mount, Reading, Sources};
 
 /// `forebay doctor`
 #[derive(Debug, Args)]
@@ -31,6 +31,11 @@ pub(crate) struct Doctor {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// The mount that they describe, with the rest from the file and the environment. `None` if
+    /// these are at fault.
+    #[arg(skip)]
+    pub(crate) mount: Option<Box<Mount>>,
 
     /// The configuration file, and its fault.
     #[arg(skip)]

@@ -12,8 +12,8 @@ use crate::period::Period;
 pub(crate) struct Top {
     /// Mount points, control sockets, addresses; by default this user's mounts
     ///
-    /// An address is that of a mount's --control or of `forebay serve`. Example: `/mnt/data` or
-    /// `http://host:7680`
+    /// An address is that of a mount's --control or of `forebay serve`. Example: `/mnt/data`,
+    /// `unix:/run/data.sock`, `host:7680` or `https://host:7680`
     #[arg(value_name = "MOUNT")]
     pub(crate) mounts: Vec<PathBuf>,
 
@@ -27,7 +27,8 @@ pub(crate) struct Top {
     /// End after so many figures of each mount
     ///
     /// Without it the display goes on until q is pressed. Where the output is no terminal there is
-    /// one figure. Example: `--json --count 60`
+    /// one figure. Each figure follows one interval after the last, so that it has rates. A mount
+    /// that goes is told once. Example: `--json --count 60`
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u32).range(1..), env = "FOREBAY_TOP_COUNT")]
     pub(crate) count: Option<u32>,
 

@@ -217,3 +217,60 @@ fn a_configuration_file_is_checked_with_the_mount_that_it_describes() {
     let typed = doctor(&["--disk-size", "1G"]).output().expect("it starts");
     assert_eq!(typed.status.code(), Some(2), "no fault of the file: {typed:?}");
 }
+
+/// A mount by the same file is refused in the same words.
+#[test]
+fn a_file_is_refused_in_the_words_of_its_mount() {
+    let (folder, file) = (tempfile::tempdir().expect("a folder"), tempfile::NamedTempFile::new().expect("a file"));
+    let [source, point, full] = ["source", "point", "full"].map(|name| folder.path().join(name));
+    for path in [&source, &point, &full] {
+        fs::create_dir(path).expect("ours");
+    }
+    fs::write(full.join("file"), "here").expect("ours");
+    let place = |name: &str, path: &Path| format!("{name} = '{}'\n", path.display());
+    let usual = [place("source", &source), place("mountpoint", &point)];
+    let address = "control = '127.0.0.1:0'\n";
+    for (check, fault) in [
+        ("control", format!("{address}token-file = '/no/such/token'")),
+        ("control", format!("{address}tls-cert = '/no/such/cert'\ntls-key = '/no/such/key'")),
+        ("control", format!("{address}tls-cert = '/no/such/cert'")),
+        ("control", "control = '0.0.0.0:0'".to_owned()),
+        ("control", "control = ['off', '127.0.0.1:0']".to_owned()),
+        ("control socket", "control = 'unix:/no/such/folder/socket'".to_owned()),
+        ("least memory", "memory = 5".to_owned()),
+        ("disk tier", "disk = '/no/such/folder'".to_owned()),
+        ("disk tier", format!("{}disk-size = 5", place("disk", folder.path()))),
+        ("folders", place("disk", &source)),
+        ("source", "source-token-file = '/no/such/token'".to_owned()),
+        ("mount point", place("mountpoint", &full)),
+        ("mount point", "mountpoint = '/no/such/point'".to_owned()),
+        ("mount point", place("mountpoint", file.path())),
+        ("folders", place("mountpoint", &source.join("inside"))),
+    ] {
+        let is_inside = fault.contains("inside");
+        if is_inside {
+            fs::create_dir(source.join("inside")).expect("ours");
+        }
+        let rest = usual.iter().filter(|line| !fault.starts_with("mountpoint") || !line.starts_with("mountpoint"));
+        let text_of: String = rest.map(String::as_str).chain([&*fault]).collect();
+        fs::write(file.path(), format!("[mount]\n{text_of}")).expect("ours");
+        let report = Report::of(forebay(&["--config", text(file.path()), "doctor"]));
+        report.says(check, "failed", "");
+        let mount = forebay(&["--config", text(file.path()), "mount"]).output().expect("it starts");
+        let (said, about) = (String::from_utf8_lossy(&mount.stderr), &report.finding(check)["about"]);
+        assert_eq!(mount.status.code(), Some(2), "{fault}: {said}");
+        let about = about.as_str().expect("text").replace('\n', "; ");
+        assert!(said.contains(&about), "{fault}: doctor says {about:?}, mount says {said:?}");
+    }
+    let good = format!(
+        "control = 'unix:{}'\n{}",
+        folder.path().join("socket").display(),
+        place("disk", &folder.path().join("tier"))
+    );
+    fs::write(file.path(), format!("[mount]\n{}{good}", usual.concat())).expect("ours");
+    let report = Report::of(forebay(&["--config", text(file.path()), "doctor"]));
+    for check in ["control socket", "least memory", "disk tier", "mount point", "source"] {
+        report.says(check, "ok", "");
+    }
+    assert!(!folder.path().join("tier").exists(), "a check makes nothing");
+}

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use forebay_testkit::mounts;
+use forebay_testkit::process::Signal;
 use serde_json::Value;
 
 use super::{Mount, forebay, text};
@@ -46,6 +47,22 @@ fn a_stream_of_a_mount_is_named_and_explained() {
     let shown = explain(&mount, false);
     for expected in ["auto, 28.0 MiB of memory", "sub/film", "prefetch cache: ", "default policy"] {
         assert!(shown.contains(expected), "{expected:?} is not in\n{shown}");
+    }
+}
+
+/// A mount that was killed is no trace.
+#[test]
+fn a_mount_that_is_gone_says_so() {
+    if !mounts::possible() {
+        return;
+    }
+    let (_folder, mount) = mount(&[], "film");
+    mount.end(Signal::KILL);
+    for command in ["explain", "stats", "top"] {
+        let output = forebay(&[command, text(mount.path())]).output().expect("the command starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let whole = format!("error: {}: its forebay is gone; mount it again\n", text(mount.path()));
+        assert_eq!((output.status.code(), &*said), (Some(2), &*whole), "{command}");
     }
 }
 

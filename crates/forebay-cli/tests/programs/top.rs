@@ -1,11 +1,14 @@
 //! `forebay top` on a real terminal, that of tmux: it shows mounts, says when one is gone, and
 //! leaves the terminal as it was, however it ends.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use forebay_testkit::process::Signal;
+use forebay_testkit::process::{Running, Signal};
 use forebay_testkit::{mounts, need};
 use serde_json::Value;
 
@@ -158,13 +161,81 @@ fn without_a_terminal_there_is_one_figure_or_lines_of_json() {
     let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!((code, lines.len()), (Some(0), 3));
     assert!(lines.iter().all(|line| line["policy"] == "auto" && line["mount"] == text(mount.path())), "{lines:?}");
-    assert_eq!((&lines[0]["rates"], &lines[2]["rates"]["read_bytes"]), (&Value::Null, &0.0.into()));
+    assert!(lines.iter().all(|line| line["rates"]["read_bytes"] == 0.0), "also the first has rates: {lines:?}");
     assert_eq!(lines[2]["streams"][0]["file"], "shard-2");
     assert!(lines[2]["streams"][0]["reason"].as_str().is_some_and(|reason| !reason.is_empty()));
+
+    // One figure, with rates, and an end.
+    let (code, line, _) = top(&["--json", text(mount.path())]);
+    let line: Value = serde_json::from_str(&line).expect("one line of JSON");
+    assert_eq!(
+        (code, &line["rates"]["read_bytes"], &line["devices"][0]["in_flight"]),
+        (Some(0), &0.0.into(), &0.into())
+    );
 
     let (code, _, said) = top(&["/"]);
     let said = String::from_utf8_lossy(&said);
     assert!(code == Some(2) && said.contains("/ is not a forebay mount"), "{said}");
+}
+
+/// A mount that goes is told once, and the others go on.
+#[test]
+fn a_mount_that_goes_ends_no_lines() {
+    if !mounts::possible() {
+        return;
+    }
+    let ((_folder, first), (_other, second)) = (mount(), mount());
+    let (points, all) = ([text(first.path()), text(second.path())], ["top", "--json", "--interval", "50ms", "--count"]);
+    let (said, output) = std::io::pipe().expect("a pipe");
+    let mut command = forebay(&[&all[..], &["20"], &points[..]].concat());
+    command.stdout(output);
+    let running = Running::start(command).expect("the command starts");
+    let mut lines = Vec::new();
+    for line in BufReader::new(said).lines() {
+        lines.push(serde_json::from_str::<Value>(&line.expect("readable")).expect("JSON"));
+        if lines.len() == 5 {
+            first.end(Signal::KILL);
+        }
+        if lines.len() > 60 {
+            break;
+        }
+    }
+    assert!(running.wait().expect("it ends").success());
+    let of = |point: &str| lines.iter().filter(|line| line["mount"] == point).collect::<Vec<_>>();
+    let gone = |line: &&&Value| line["gone"].as_str().is_some_and(|why| why.contains("its forebay is gone"));
+    assert_eq!(of(points[0]).iter().filter(gone).count(), 1, "{lines:?}");
+    assert_eq!((of(points[1]).len(), of(points[1]).iter().filter(gone).count()), (20, 0));
+}
+
+/// A user without mounts: those of others are not shown, and there is an end.
+#[test]
+fn a_user_without_mounts_is_told_so() {
+    let nobody = 65534;
+    if !rustix::process::geteuid().is_root() {
+        return forebay_testkit::tools::skip("root");
+    }
+    let bin = tempfile::tempdir().expect("a folder");
+    fs::set_permissions(bin.path(), Permissions::from_mode(0o755)).expect("ours");
+    let program = bin.path().join("forebay");
+    fs::copy(env!("CARGO_BIN_EXE_forebay"), &program).expect("copied");
+    let mounted = mounts::possible().then(mount);
+    for args in [&["top"][..], &["top", "--count", "1"], &["top", "--json"], &["top", "--json", "--count", "2"]] {
+        let mut command = Command::new(&program);
+        command.args(args).uid(nobody).env_clear().current_dir("/").stdin(Stdio::null());
+        let output = command.output().expect("the command starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        // Mounts of other tests may be open to all.
+        if output.status.success() && mounted.as_ref().is_some_and(|_| !output.stdout.is_empty()) {
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(output.stdout.is_empty() && said.starts_with("error: no mount of yours is here"), "{args:?}: {said}");
+    }
+    if let Some((_, mount)) = mounted {
+        let mut command = Command::new(&program);
+        let output = command.arg("top").uid(nobody).env_clear().current_dir("/").output().expect("it starts");
+        assert!(!String::from_utf8_lossy(&output.stdout).contains(text(mount.path())), "{output:?}");
+    }
 }
 
 /// A mount that is out of sight, as in another container, is found by its socket.
@@ -183,9 +254,9 @@ fn a_socket_is_as_good_as_a_mount() {
     let json = forebay(&["top", "--json", "--count", "1", text(&socket)]).output().expect("the command starts");
     let line: Value = serde_json::from_slice(&json.stdout).expect("JSON");
     assert_eq!((&line["policy"], &line["mount"]), (&"auto".into(), &text(&socket).into()));
-    for command in ["stats", "explain"] {
-        let shown = forebay(&[command, text(&socket)]).output().expect("the command starts");
-        assert!(String::from_utf8_lossy(&shown.stdout).starts_with("auto, "), "{command}: {shown:?}");
+    for (command, place) in [("stats", text(&socket)), ("stats", &control), ("explain", &control), ("top", &control)] {
+        let shown = forebay(&[command, place]).output().expect("the command starts");
+        assert!(String::from_utf8_lossy(&shown.stdout).contains("auto, "), "{command} {place}: {shown:?}");
     }
     // It is a mount that is seen, so its socket is not another.
     let mut all = forebay(&["top"]);

@@ -26,7 +26,7 @@ pub(super) fn findings(allow_other: bool) -> Vec<Finding> {
         findings.push(mount_program());
         findings.push(other_users(allow_other));
     }
-    findings.extend([descriptors(), control_socket(), cache_folder()]);
+    findings.extend([descriptors(), cache_folder()]);
     findings
 }
 
@@ -93,8 +93,8 @@ fn descriptors() -> Finding {
     }
 }
 
-/// The folder in which a mount has its control socket.
-fn control_socket() -> Finding {
+/// The folder in which a mount has its control socket if no place is said.
+pub(super) fn control_socket() -> Finding {
     let check = "control socket";
     let advice = "give --control unix:PATH, or set XDG_RUNTIME_DIR to a folder that only the user can enter";
     match std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from) {
@@ -121,7 +121,7 @@ fn cache_folder() -> Finding {
 }
 
 /// Whether a folder, or the one in which it would be made, can be written.
-fn writable(folder: &Path) -> Result<(), String> {
+pub(super) fn writable(folder: &Path) -> Result<(), String> {
     let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
     let access = rustix::fs::access(there, Access::WRITE_OK | Access::EXEC_OK);
     access.map_err(|errno| format!("{} cannot be written: {}", folder.display(), std::io::Error::from(errno)))

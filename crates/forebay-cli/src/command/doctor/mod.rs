@@ -1,17 +1,21 @@
 //! `forebay doctor`: whether a mount has what it needs, and else what to do.
 
-mod environment;
 mod machine;
 mod memory;
+mod mount;
 mod sources;
 
 use std::io::Write;
 
 use serde::Serialize;
 
+use crate::environment::{self, Mistyped};
 use crate::failure::{self, Failure};
 use crate::options::Doctor;
 use crate::output;
+
+/// Advice where the reason says what to do.
+const SAME: &str = "see the reason; the same happens to a mount";
 
 /// How a check came out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -53,10 +57,18 @@ impl Finding {
 pub(crate) fn run(options: &Doctor) -> Result<(), Failure> {
     let reading = &options.reading;
     let mut findings = vec![configuration(options)];
-    findings.extend(environment::findings(std::env::vars_os()));
+    findings.extend(environment::mistyped(std::env::vars_os()).into_iter().map(|Mistyped { name, advice }| {
+        Finding::warning("environment", format!("no option has the variable {name}"), advice)
+    }));
     findings.extend(machine::findings(options.allow_other));
     findings.extend(memory::findings(reading.memory));
-    for source in options.sources.or(&options.places) {
+    let sources = options.sources.or(&options.places);
+    match &options.mount {
+        Some(mount) => findings.extend(mount::findings(mount, sources)),
+        // The file or the environment is at fault, and nothing is known of the mount.
+        None => findings.push(machine::control_socket()),
+    }
+    for source in sources {
         findings.extend(sources::findings(source, reading));
     }
     if options.json {

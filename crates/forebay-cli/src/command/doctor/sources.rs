@@ -11,7 +11,7 @@ use forebay_source::object::StoreOptions;
 use forebay_source::uri::{self, OpenError, Place, open_place};
 use forebay_source::{Kind, Source};
 
-use super::Finding;
+use super::{Finding, SAME};
 use crate::options::Reading;
 use crate::storage;
 
@@ -22,7 +22,6 @@ const OLD: Duration = Duration::from_secs(365 * 24 * 3600);
 pub(super) fn findings(source: &OsStr, reading: &Reading) -> Vec<Finding> {
     let name = uri::without_user(&source.to_string_lossy());
     let check = format!("source {name}");
-    let advice = "see the reason; the same happens to a mount";
     let stores = match reading.stores.options() {
         Ok(stores) => StoreOptions { ttl: reading.ttl_of_stores(), ..stores },
         Err(error) => return vec![Finding::failed(check, error.to_string(), "give a file that can be read")],
@@ -36,7 +35,7 @@ pub(super) fn findings(source: &OsStr, reading: &Reading) -> Vec<Finding> {
         })
     });
     match opened {
-        Err(error) => vec![Finding::failed(check, error.to_string(), advice)],
+        Err(error) => vec![Finding::failed(check, error.to_string(), SAME)],
         Ok(opened) => {
             let about = format!("it answers within {} ms", begun.elapsed().as_millis());
             let mut findings = vec![Finding::ok(check, about), names(&name, opened.as_ref())];

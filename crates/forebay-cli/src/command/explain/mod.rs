@@ -11,12 +11,11 @@ use forebay_live::explain::{Explained, STREAMS};
 use forebay_sim::timed;
 
 use super::sim::timed::prepare;
-use crate::address;
 use crate::failure::Failure;
 use crate::options::{At, Explain, Sim};
 use crate::output;
 use crate::progress::Progress;
-use crate::published::{is_socket, published};
+use crate::published::{Place, published};
 
 /// The attribute of a mount's root whose value is the explanation as JSON.
 const ATTRIBUTE: &str = "user.forebay.explain";
@@ -24,8 +23,7 @@ const ATTRIBUTE: &str = "user.forebay.explain";
 /// Explains a mount or a trace.
 pub(crate) fn run(options: Explain) -> Result<(), Failure> {
     let json = options.json;
-    let what = &options.what;
-    let is_mount = what.is_dir() || is_socket(what) || address::in_path(what).is_some();
+    let is_mount = Place::of(&options.what).is_asked();
     let explained = if is_mount { of_mount(&options)? } else { of_trace(&options.simulation())? };
     if json { output::json(&explained) } else { output::print(&tables::text(&explained)) }
 }

@@ -16,6 +16,7 @@ use super::history::{History, Rates, hit_ratio};
 use super::mounts::Said;
 use crate::command::explain::words;
 use crate::size::{about, count};
+use crate::table;
 
 /// A terminal that is wider than this shows more columns.
 const WIDE: u16 = 120;
@@ -51,7 +52,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View<'_>) {
     frame.render_widget(names(view, tabs.width), tabs);
     match history.last() {
         Some(said) => mount(frame, rest, view.now, history, said),
-        None => frame.render_widget(Paragraph::new(state(history, view.now)), rest),
+        None => frame.render_widget(Paragraph::new(folded(state(history, view.now), rest.width)), rest),
     }
 }
 
@@ -61,7 +62,7 @@ fn names<'a>(view: &'a View<'_>, width: u16) -> Tabs<'a> {
         .mounts
         .iter()
         .map(|history| {
-            let name = history.mount.display().to_string();
+            let name = tail(&history.mount.display().to_string(), usize::from(width).saturating_sub(8));
             match history.gone {
                 Some(_) => Line::from(vec![name.into(), " gone".red()]),
                 None => Line::from(name),
@@ -98,6 +99,12 @@ fn state(history: &History, now: Instant) -> Line<'static> {
     }
 }
 
+/// A line in lines that fit a width.
+fn folded(line: Line<'static>, width: u16) -> Vec<Line<'static>> {
+    let text = table::folded(&line.to_string(), width.into());
+    text.lines().map(|part| Line::styled(part.to_owned(), line.style)).collect()
+}
+
 fn mount(frame: &mut Frame<'_>, area: Rect, now: Instant, history: &History, said: &Said) {
     let devices = said.stats.devices.len();
     // Streams have what is left, and a few lines at least.
@@ -105,9 +112,11 @@ fn mount(frame: &mut Frame<'_>, area: Rect, now: Instant, history: &History, sai
     let shown = devices.min(most);
     let tiers = said.stats.tiers.len() as u16;
     let tiers = if tiers > 0 { tiers + 2 } else { 0 };
-    let lines = [1, 1, 3, 1, shown as u16 + 1 + u16::from(shown < devices), 1, tiers].map(Constraint::Length);
+    let state = folded(state(history, now), area.width);
+    let devices_lines = shown as u16 + 1 + u16::from(shown < devices);
+    let lines = [state.len() as u16, 1, 3, 1, devices_lines, 1, tiers].map(Constraint::Length);
     let areas: [Rect; 8] = Layout::vertical([&lines[..], &[Constraint::Min(2)]].concat()).areas(area);
-    frame.render_widget(state(history, now), areas[0]);
+    frame.render_widget(Paragraph::new(state), areas[0]);
     charts(frame, areas[2], history);
     device_table(frame, areas[4], history, &said.stats.devices[..shown]);
     if shown < devices {

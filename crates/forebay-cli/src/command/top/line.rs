@@ -26,12 +26,12 @@ struct Device<'a> {
     partition_bytes: Option<u64>,
 }
 
-/// The latest figure. Rates are null before the second.
+/// The latest figure, or why there is none.
 pub(super) fn of(history: &History) -> Value {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
     let mount = history.mount.display().to_string();
     let (Some(said), None) = (history.last(), &history.gone) else {
-        let why = history.gone.as_ref().map(|(_, why)| why);
+        let why = history.gone.as_ref().map_or("it has not answered yet", |(_, why)| why);
         return json!({ "time": seconds, "mount": mount, "gone": why });
     };
     let devices = said.stats.devices.iter().enumerate().filter_map(|(number, device)| {

@@ -41,6 +41,8 @@ const PRINTED: (u16, u16) = (100, 60);
 enum Word {
     /// A mount is there.
     Here(PathBuf),
+    /// All mounts that there are have been told.
+    Searched,
     /// It answers, or not.
     Said(PathBuf, Result<Box<Said>, String>),
 }
@@ -51,28 +53,28 @@ pub(crate) fn run(options: &Top) -> Result<(), Failure> {
     find(options, &told)?;
     let (interval, access) = (options.interval.duration(), options.access.clone());
     let named = !options.mounts.is_empty();
-    let mut watched = Watched { tells, told, interval, access, named, mounts: Vec::new() };
-    if options.json {
-        return watched.lines(options.count);
+    let mut watched = Watched { tells, told, interval, access, named, searched: false, mounts: Vec::new() };
+    match (options.json, std::io::stdout().is_terminal()) {
+        (true, terminal) if terminal || options.count.is_some() => watched.lines(options.count),
+        (false, true) => watched.live(options.count),
+        (json, _) => watched.once(json),
     }
-    if std::io::stdout().is_terminal() { watched.live(options.count) } else { watched.once() }
 }
 
 /// Tells the mounts that are named, or looks for all of them again and again.
 fn find(options: &Top, told: &Sender<Word>) -> Result<(), Failure> {
     if !options.mounts.is_empty() {
         // The receiver is there.
-        options.mounts.iter().for_each(|mount| drop(told.send(Word::Here(mount.clone()))));
+        let words = options.mounts.iter().cloned().map(Word::Here).chain([Word::Searched]);
+        words.for_each(|word| drop(told.send(word)));
         return Ok(());
     }
-    let table = |error| Failure::run(format!("cannot read the table of mounts: {error}"));
-    if forebay_fuse::mounts().map_err(table)?.is_empty() && crate::listen::sockets().is_none() && options.json {
-        return Err(Failure::input("no mount of Forebay is here; give the folder of one"));
-    }
+    forebay_fuse::mounts().map_err(|error| Failure::run(format!("cannot read the table of mounts: {error}")))?;
     let told = told.clone();
     let search = move || {
         while let Ok(mounts) = mounts::all() {
-            if mounts.into_iter().any(|mount| told.send(Word::Here(mount)).is_err()) {
+            let mut words = mounts.into_iter().map(Word::Here).chain([Word::Searched]);
+            if words.any(|word| told.send(word).is_err()) {
                 return;
             }
             std::thread::sleep(FIND);
@@ -96,7 +98,7 @@ enum Heard {
 
 /// The end of a live display.
 enum Ended {
-    /// There were as many answers as were asked for.
+    /// There were as many answers as were asked for, or there is no mount to give them.
     Counted,
     /// By a key or a signal, or the terminal is gone.
     Asked,
@@ -124,7 +126,17 @@ struct Watched {
     access: Access,
     /// Whether the user names the mounts.
     named: bool,
+    /// Whether all mounts that there were at the start are known.
+    searched: bool,
     mounts: Vec<History>,
+}
+
+/// The lines of a mount so far.
+#[derive(Clone, Copy, Default)]
+struct Lines {
+    printed: u32,
+    /// Whether the last one says that the mount is gone.
+    gone: bool,
 }
 
 impl Watched {
@@ -135,6 +147,7 @@ impl Watched {
             match self.tells.recv_timeout(left) {
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(None),
                 Ok(Word::Here(mount)) => self.ask(mount)?,
+                Ok(Word::Searched) => self.searched = true,
                 Ok(Word::Said(mount, said)) => {
                     let known = self.mounts.iter().position(|history| history.mount == mount);
                     if let Some(number) = known {
@@ -164,45 +177,62 @@ impl Watched {
         })
     }
 
-    /// A line of JSON for each figure.
+    /// Whether there is no mount at all.
+    fn is_empty(&self) -> bool {
+        self.searched && self.mounts.is_empty()
+    }
+
+    /// A line of JSON for each figure, and one for each time that a mount goes.
     fn lines(&mut self, count: Option<u32>) -> Result<(), Failure> {
-        let mut printed: Vec<u32> = Vec::new();
+        let mut lines: Vec<Lines> = Vec::new();
         loop {
-            let Some(number) = self.hear(Instant::now() + FIND)? else { continue };
-            printed.resize(self.mounts.len(), 0);
-            printed[number] += 1;
-            if count.is_none_or(|count| printed[number] <= count) {
-                output::json(&line::of(&self.mounts[number]))?;
+            let heard = self.hear(Instant::now() + KEYS)?;
+            lines.resize(self.mounts.len(), Lines::default());
+            if let Some(number) = heard {
+                let (history, of_mount) = (&self.mounts[number], &mut lines[number]);
+                let was_gone = std::mem::replace(&mut of_mount.gone, history.gone.is_some());
+                // Rates need two sayings.
+                let news = if of_mount.gone { !was_gone } else { history.said.len() > 1 };
+                if news && count.is_none_or(|count| of_mount.printed < count) {
+                    of_mount.printed += 1;
+                    output::json(&line::of(history))?;
+                }
             }
-            if count.is_some_and(|count| printed.iter().all(|&printed| printed >= count)) {
+            let enough = |count| lines.iter().all(|of_mount| of_mount.gone || of_mount.printed >= count);
+            if self.is_empty() || self.searched && count.is_some_and(enough) {
                 return self.outcome();
             }
         }
     }
 
-    /// One figure of each mount, as text.
-    fn once(&mut self) -> Result<(), Failure> {
+    /// One figure of each mount, as text or as lines of JSON.
+    fn once(&mut self, json: bool) -> Result<(), Failure> {
         // Rates need two sayings; a mount that hangs is not waited for.
         let until = Instant::now() + self.interval * 2 + FIND;
         let ready = |history: &History| history.said.len() > 1 || history.gone.is_some();
-        while Instant::now() < until && (self.mounts.is_empty() || !self.mounts.iter().all(ready)) {
+        while Instant::now() < until && !(self.searched && self.mounts.iter().all(ready)) {
             self.hear(Instant::now() + KEYS)?;
         }
         self.outcome()?;
-        let mut text = String::new();
-        for chosen in 0..self.mounts.len().max(1) {
+        for (chosen, history) in self.mounts.iter().enumerate() {
+            if json {
+                output::json(&line::of(history))?;
+                continue;
+            }
             let shown = printed(&View { mounts: &self.mounts, chosen, now: Instant::now() });
-            text.push_str(&shown.map_err(|error| Failure::run(format!("cannot draw: {error}")))?);
+            output::print(&shown.map_err(|error| Failure::run(format!("cannot draw: {error}")))?)?;
         }
-        output::print(&text)?;
         match self.mounts.iter().find_map(|history| history.gone.as_ref()) {
             Some((_, why)) => Err(Failure::run(why)),
             None => Ok(()),
         }
     }
 
-    /// Bad input if none of the mounts that the user names has ever answered.
+    /// Bad input if there is no mount, or if none of those that the user names has ever answered.
     fn outcome(&self) -> Result<(), Failure> {
+        if self.mounts.is_empty() {
+            return Err(Failure::input("no mount of yours is here; give the folder or the address of one"));
+        }
         let never = self.mounts.iter().all(|history| history.said.is_empty());
         let first = self.mounts.first().filter(|_| self.named && never);
         match first.and_then(|first| first.gone.as_ref()) {
@@ -243,7 +273,7 @@ impl Watched {
             }
             let view = View { mounts: &self.mounts, chosen, now: Instant::now() };
             terminal.draw(|frame| draw(frame, &view))?;
-            if count.is_some_and(|count| answers >= count) {
+            if count.is_some_and(|count| answers >= count || self.is_empty()) {
                 return Ok(Ended::Counted);
             }
             match heard()? {

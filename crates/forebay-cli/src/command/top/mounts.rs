@@ -1,5 +1,6 @@
 //! The mounts that are looked at, and what they say of themselves.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use forebay_live::explain::Explained;
@@ -19,10 +20,12 @@ pub(super) struct Said {
     pub(super) explained: Explained,
 }
 
-/// All mounts that this process sees, by mount point, and by their sockets those that it does not
-/// see.
+/// All mounts that this process sees and may look into, by mount point, and by their sockets those
+/// that it does not see.
 pub(super) fn all() -> std::io::Result<Vec<PathBuf>> {
     let mut mounts = forebay_fuse::mounts()?;
+    // The kernel keeps other users, root included, out of a mount without --allow-other.
+    mounts.retain(|point| !std::fs::metadata(point).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied));
     let nearby = Access::default();
     let socket_of = |point: &PathBuf| published(point, SOCKET_XATTR, &nearby).ok().map(PathBuf::from);
     let known: Vec<PathBuf> = mounts.iter().filter_map(socket_of).collect();

@@ -116,6 +116,21 @@ fn everything_is_shown_at_both_widths() {
     }
 }
 
+/// Long names of policies, and of mounts.
+#[test]
+fn nothing_above_the_tables_is_cut() {
+    let mut history = history(&"/a/long/path".repeat(10));
+    for (_, said) in &mut history.said {
+        said.stats.policy = "auto:without=devices/contexts".into();
+    }
+    let mounts = [history];
+    let text = text(80, 24, &View { mounts: &mounts, chosen: 0, now: Instant::now() });
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let state = "3 failed fetches, 64 active streams, auto:without=devices/contexts, 512.0 MiB of memory, \
+                 75.0 % of its frames in use";
+    assert!(words.contains(state) && words.contains("…") && words.contains("/a/long/path "), "{text}");
+}
+
 #[test]
 fn what_is_gone_says_so() {
     let mut mounts = [history("/mnt/data"), History::new("/mnt/new".into())];

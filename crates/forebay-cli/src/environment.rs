@@ -4,20 +4,37 @@ use std::ffi::OsString;
 
 use clap::Command;
 
-use super::Finding;
 use crate::near;
 use crate::options::{PREFIX, definitions};
 
 /// Variables that belong to no option.
 const OTHERS: [&str; 4] = ["FOREBAY_TOKEN", "FOREBAY_CONFIG", "FOREBAY_CONTEXTS", "FOREBAY_CONTEXT_LIBRARY"];
 
-/// A finding for each variable that looks mistyped.
-pub(super) fn findings(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<Finding> {
+/// A variable that no option has, and whose name is nearly that of one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Mistyped {
+    pub(crate) name: String,
+    /// The near ones, as advice.
+    pub(crate) advice: String,
+}
+
+/// The variables that look mistyped.
+pub(crate) fn mistyped(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<Mistyped> {
+    let names = variables.filter_map(|(name, _)| name.into_string().ok());
+    let mut ours = names.filter(|name| name.starts_with(PREFIX)).peekable();
+    if ours.peek().is_none() {
+        return Vec::new();
+    }
     let mut known = OTHERS.map(str::to_owned).to_vec();
     collect(&definitions(), &mut known);
-    let names = variables.filter_map(|(name, _)| name.into_string().ok());
-    let unknown = names.filter(|name| name.starts_with(PREFIX) && !known.contains(name));
-    unknown.filter_map(|name| finding(&name, &known)).collect()
+    ours.filter(|name| !known.contains(name)).filter_map(|name| of(name, &known)).collect()
+}
+
+/// Warns of this process's variables that look mistyped.
+pub(crate) fn warn() {
+    for Mistyped { name, advice } in mistyped(std::env::vars_os()) {
+        log::warn!("no option has the variable {name}, so it counts for nothing; {advice}");
+    }
 }
 
 /// The variables of a command's options, and of the commands below it.
@@ -27,14 +44,14 @@ fn collect(command: &Command, known: &mut Vec<String>) {
 }
 
 /// `None` if no known variable is like it: it may be for another program.
-fn finding(name: &str, known: &[String]) -> Option<Finding> {
+fn of(name: String, known: &[String]) -> Option<Mistyped> {
     let bare = |name: &str| name.strip_prefix(PREFIX).unwrap_or(name).to_owned();
     let mut all: Vec<String> = known.iter().map(|name| bare(name)).collect();
     all.sort();
     all.dedup();
-    let near = near::near(&bare(name), all.iter().map(String::as_str));
+    let near = near::near(&bare(&name), all.iter().map(String::as_str));
     let advice = near::said(near.into_iter().map(|near| format!("{PREFIX}{near}")).collect())?;
-    Some(Finding::warning("environment", format!("no option has the variable {name}"), advice))
+    Some(Mistyped { name, advice })
 }
 
 #[cfg(test)]
@@ -43,12 +60,9 @@ mod tests {
 
     #[test]
     fn mistyped_variables_are_told() {
-        let found = |name: &str| findings([(name.into(), "1".into())].into_iter());
+        let found = |name: &str| mistyped([(name.into(), "1".into())].into_iter());
         let one = found("FOREBAY_MEMROY");
-        assert!(
-            one.len() == 1 && one[0].advice.as_deref().is_some_and(|said| said.contains("FOREBAY_MEMORY")),
-            "{one:?}"
-        );
+        assert!(one.len() == 1 && one[0].advice.contains("FOREBAY_MEMORY"), "{one:?}");
         for name in ["FOREBAY_MEMORY", "FOREBAY_TOKEN", "FOREBAY_SIM_POLICY", "HOME", "FOREBAY_XQJZ"] {
             assert_eq!(found(name), [], "{name}");
         }
