@@ -125,10 +125,17 @@ fn unanswered(address: &str, error: &reqwest::Error) -> Failure {
 fn advice(address: &str, why: &str, unheard: bool) -> Option<String> {
     let (scheme, rest) = address.split_once("://")?;
     if scheme.eq_ignore_ascii_case("https") {
-        // The word of the TLS library.
-        return why
-            .contains("InvalidContentType")
-            .then(|| format!("; it speaks without encryption: try http://{rest}"));
+        // The words of the TLS library.
+        let is = |word| why.contains(word);
+        return match () {
+            () if is("InvalidContentType") => Some(format!("; it speaks without encryption: try http://{rest}")),
+            () if is("UnknownIssuer") => Some("; give the certificate of its authority with --tls-ca FILE".into()),
+            () if is("CaUsedAsEndEntity") => Some(
+                "; it shows the certificate of an authority (CA:TRUE), and needs one of its own that is not (CA:FALSE)"
+                    .into(),
+            ),
+            () => None,
+        };
     }
     (!unheard).then(|| format!("; if it speaks with encryption, try https://{rest}"))
 }
@@ -157,5 +164,14 @@ mod tests {
             let error = url(given, "/.well-known/forebay/stats").unwrap_err().to_string();
             assert!(error.contains(said) && !error.contains("secret"), "{error}");
         }
+    }
+
+    #[test]
+    fn words_of_the_tls_library_get_advice() {
+        let said = |why: &str| advice("https://host:1/", why, false).unwrap_or_default();
+        assert!(said("received corrupt message of type InvalidContentType").ends_with("try http://host:1/"));
+        assert!(said("invalid peer certificate: UnknownIssuer").contains("--tls-ca"));
+        assert!(said("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))").contains("CA:FALSE"));
+        assert_eq!(said("Connection refused"), "");
     }
 }

@@ -1,7 +1,7 @@
 //! Listening at an address: the token, encryption, and where a mount listens beside its mount
 //! point.
 
-use std::fs::{self, DirBuilder, Metadata};
+use std::fs::DirBuilder;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -130,22 +130,24 @@ fn usual(tree: &Arc<Tree>, options: Options) -> Option<Control> {
     control.inspect_err(|error| log::warn!("no control socket: {error}")).ok()
 }
 
-/// Makes a folder in a folder of this user, and checks that nobody else can write to either: who
-/// could would put a socket of its own there.
+/// Makes a folder in a folder of this user, and checks that nobody else can write to either.
 fn private(folder: &Path) -> io::Result<()> {
-    let runtime = folder.parent().unwrap_or(Path::new("/"));
-    let owned = |place: &Path, found: Metadata| {
-        let own = found.uid() == rustix::process::geteuid().as_raw();
-        match found.is_dir() && own && found.mode() & 0o022 == 0 {
-            true => Ok(()),
-            false => Err(io::Error::other(format!("{} is no folder of this user alone", place.display()))),
-        }
-    };
-    let missing = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", runtime.display()));
-    owned(runtime, fs::metadata(runtime).map_err(missing)?)?;
+    own(folder.parent().unwrap_or(Path::new("/")))?;
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => owned(folder, fs::symlink_metadata(folder)?),
+        _ if folder.is_symlink() => Err(io::Error::other(format!("{} is a link", folder.display()))),
+        _ => own(folder),
+    }
+}
+
+/// Checks that only this user can write to a folder: others would put sockets of their own there.
+pub(crate) fn own(folder: &Path) -> io::Result<()> {
+    let told = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
+    let found = std::fs::metadata(folder).map_err(told)?;
+    let mine = found.uid() == rustix::process::geteuid().as_raw();
+    match found.is_dir() && mine && found.mode() & 0o022 == 0 {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("{} is no folder of this user alone", folder.display()))),
     }
 }
 
@@ -156,7 +158,7 @@ pub(crate) fn sockets() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::Permissions;
+    use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;

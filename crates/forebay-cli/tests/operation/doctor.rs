@@ -172,7 +172,7 @@ fn a_user_needs_the_program_that_mounts_and_perhaps_a_permission() {
     bare(&mut command);
     command.arg("doctor").uid(NOBODY).env("XDG_RUNTIME_DIR", "/root/run").env("XDG_CACHE_HOME", "/root/cache");
     let report = Report::of(command);
-    report.says("control socket", "warning", "/root/run cannot be written");
+    report.says("control socket", "warning", "/root/run: ");
     report.says("cache folder", "warning", "/root/cache cannot be written");
     let report = Report::of(doctor(&[]));
     report.says("control socket", "warning", "is not set");

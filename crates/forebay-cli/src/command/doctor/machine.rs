@@ -9,6 +9,7 @@ use rustix::fs::Access;
 use rustix::process::{Resource, getrlimit};
 
 use super::Finding;
+use crate::listen;
 
 const DEVICE: &str = "/dev/fuse";
 const CONFIGURATION: &str = "/etc/fuse.conf";
@@ -99,10 +100,13 @@ pub(super) fn control_socket() -> Finding {
     let advice = "give --control unix:PATH, or set XDG_RUNTIME_DIR to a folder that only the user can enter";
     match std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from) {
         None => Finding::warning(check, "XDG_RUNTIME_DIR is not set, so mounts have no control socket", advice),
-        Some(folder) => match writable(&folder) {
-            Ok(()) => Finding::ok(check, format!("{} can be written", folder.display())),
-            Err(reason) => Finding::warning(check, reason, advice),
-        },
+        Some(folder) => {
+            let fit = listen::own(&folder).map_err(|error| error.to_string()).and_then(|()| writable(&folder));
+            match fit {
+                Ok(()) => Finding::ok(check, format!("{} can be written", folder.display())),
+                Err(reason) => Finding::warning(check, reason, advice),
+            }
+        }
     }
 }
 
