@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
+use forebay_source::printable;
 use forebay_source::uri::OpenError;
 
 use crate::config;
@@ -85,7 +86,7 @@ impl Failure {
             let _ = write!(std::io::stderr(), "<3>");
         }
         let (bold, plain) = if coloured(&std::io::stderr()) { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
-        let _ = writeln!(std::io::stderr(), "{bold}error:{plain} {}", self.to_string().replace('\n', "; "));
+        let _ = writeln!(std::io::stderr(), "{bold}error:{plain} {}", printable(&self.to_string().replace('\n', "; ")));
         ExitCode::from(code)
     }
 }

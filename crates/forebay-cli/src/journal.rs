@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use std::time::{Instant, SystemTime};
 
 use env_logger::{Builder, Logger, Target, WriteStyle};
+use forebay_source::printable;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use serde_json::json;
 
@@ -104,7 +105,9 @@ pub(crate) fn receives(stream: &impl AsFd) -> bool {
 }
 
 fn in_text(record: &Record<'_>, seconds: f64) -> String {
-    format!("{seconds:10.3} {:<5} {}: {}", record.level(), record.target(), record.args())
+    let message = record.args().to_string();
+    let lines: Vec<_> = message.lines().map(printable).collect();
+    format!("{seconds:10.3} {:<5} {}: {}", record.level(), record.target(), lines.join("\n"))
 }
 
 /// Each line of the message begins with the level, since the journal takes it for a message.
@@ -116,7 +119,7 @@ fn for_journal(record: &Record<'_>) -> String {
         Level::Debug | Level::Trace => 7,
     };
     let message = format!("{}: {}", record.target(), record.args());
-    let lines: Vec<String> = message.lines().map(|line| format!("<{level}>{line}")).collect();
+    let lines: Vec<String> = message.lines().map(|line| format!("<{level}>{}", printable(line))).collect();
     lines.join("\n")
 }
 

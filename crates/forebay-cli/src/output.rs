@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Write};
 
+use forebay_source::printable;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -20,7 +21,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// Says on standard error why the command takes long.
 pub(crate) fn tell(line: &str) {
     // If standard error is closed, there is no reader left to tell.
-    let _ = writeln!(std::io::stderr(), "forebay: {line}");
+    let _ = writeln!(std::io::stderr(), "forebay: {}", printable(line));
 }
 
 /// Prints a value as JSON, on one line.

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use forebay_core::{DeviceCost, DeviceId};
+use forebay_device::Queue;
 use forebay_device::scheduler::SchedulerKind;
 use forebay_live::budget::{Budget, TooLittleMemory};
 use forebay_live::engine::{Config, Engine, Referenced, StartError};
@@ -132,10 +133,15 @@ fn refusal(error: StartError, given: u64, beside: impl Fn(u64) -> u64) -> Failur
     }
 }
 
+/// A modelled device that sources are slowed down to.
+pub(crate) fn queue(device: &str) -> Result<Box<dyn Queue>, Failure> {
+    let queue = forebay_device::device(device).and_then(|device| device.queue(1, &SchedulerKind::Elevator));
+    queue.map_err(Failure::input)
+}
+
 /// A source at the pace of a modelled device, in real time.
 fn paced(source: Arc<dyn Source>, device: &str) -> Result<Arc<dyn Source>, Failure> {
-    let queue = forebay_device::device(device).and_then(|device| device.queue(1, &SchedulerKind::Elevator));
-    let paced = PacedSource::behind(source, queue.map_err(Failure::input)?, 1.0);
+    let paced = PacedSource::behind(source, queue(device)?, 1.0);
     let paced = paced.map_err(|error| Failure::run(format!("cannot start the pace of {device}: {error}")))?;
     Ok(Arc::new(paced))
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use forebay_source::printable;
+
 /// The side of its column that a cell keeps to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -56,21 +58,22 @@ pub(crate) struct Table {
 impl Table {
     /// A table with these columns.
     pub(crate) fn new<'a>(columns: impl IntoIterator<Item = Column<'a>>) -> Table {
-        let heading = |column: Column<'_>| (printable(column.name.to_owned()), column.side);
+        let heading = |column: Column<'_>| (printable(column.name).into_owned(), column.side);
         let (heading, sides) = columns.into_iter().map(heading).unzip();
         Table { sides, rows: vec![heading], notes: BTreeMap::new() }
     }
 
     /// Adds a row. Missing cells stay empty, and surplus cells are dropped.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        let mut row: Vec<String> = cells.into_iter().take(self.sides.len()).map(printable).collect();
+        let mut row: Vec<String> =
+            cells.into_iter().take(self.sides.len()).map(|cell| printable(&cell).into_owned()).collect();
         row.resize(self.sides.len(), String::new());
         self.rows.push(row);
     }
 
     /// Adds a text below the last row, in lines of at most [`WIDTH`].
     pub(crate) fn note(&mut self, text: &str) {
-        let lines = folded(&printable(text.to_owned()), WIDTH - NOTE.len());
+        let lines = folded(&printable(text), WIDTH - NOTE.len());
         let lines: Vec<String> = lines.lines().map(|line| format!("{NOTE}{line}\n")).collect();
         self.notes.insert(self.rows.len() - 1, lines.concat());
     }
@@ -129,11 +132,6 @@ pub(crate) fn folded(text: &str, width: usize) -> String {
         }
     }
     lines.join("\n") + "\n"
-}
-
-/// A file name may contain line feeds or escapes, which must not reach the terminal.
-fn printable(cell: String) -> String {
-    if cell.chars().any(char::is_control) { cell.escape_debug().to_string() } else { cell }
 }
 
 impl fmt::Display for Table {

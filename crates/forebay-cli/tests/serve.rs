@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use forebay_testkit::certificate::Certificate;
-use forebay_testkit::mounts;
+use forebay_testkit::mounts::{self, MountPoint};
 use forebay_testkit::odd_web::{OddWeb, Oddity};
 use forebay_testkit::process::{Running, Signal};
 use forebay_testkit::served::Served;
@@ -24,6 +24,7 @@ fn forebay(args: &[&str]) -> Command {
 /// `forebay serve` at a free port, ready. Killed when dropped.
 struct Serving {
     running: Running,
+    line: String,
     url: String,
 }
 
@@ -35,7 +36,8 @@ impl Serving {
         let mut line = String::new();
         BufReader::new(said).read_line(&mut line).expect("readable");
         let url = line.strip_prefix("ready: ").and_then(|line| line.trim_end().rsplit_once(" at ")).map(|(_, url)| url);
-        Serving { running, url: url.unwrap_or_else(|| panic!("{line:?}")).to_owned() }
+        let url = url.unwrap_or_else(|| panic!("{line:?}")).to_owned();
+        Serving { running, line, url }
     }
 
     fn of(folder: &Path) -> Serving {
@@ -185,6 +187,39 @@ fn it_is_watched_by_its_address() {
         let (code, said) = shown(&["stats", &address]);
         assert!(code == Some(2) && said.contains(expected) && said.lines().count() == 1, "{address}: {said}");
         assert!(!said.contains("secret"), "{said}");
+    }
+}
+
+/// A source's name may hold any character: no message and no label has a control character of it.
+#[test]
+fn a_name_is_no_order_to_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let odd = folder.path().join("it's\u{1b}[31m\r\nb");
+    fs::create_dir(&odd).unwrap();
+    let shown = format!("{}/it's\\u{{1b}}[31m\\r\\nb", folder.path().display());
+    let plain = |text: &str| !text.contains(|char: char| char.is_control() && char != '\n');
+    let odd = odd.to_str().unwrap();
+    let serving = Serving::start(forebay(&["serve", odd, "--metrics-paths"]));
+    assert!(serving.line.starts_with(&format!("ready: {shown} at http://")), "{}", serving.line);
+    let metrics = String::from_utf8(serving.get(".well-known/forebay/metrics", &[])).unwrap();
+    // The form of metrics doubles the backslash.
+    assert!(plain(&metrics) && metrics.contains(&format!("device=\"{}\"", shown.replace('\\', "\\\\"))), "{metrics}");
+    let missing = format!("{odd}/missing");
+    for args in [&["mount", &missing, "point"][..], &["stats", &missing], &["doctor", &missing]] {
+        let output = forebay(args).output().unwrap();
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        // Some messages have several parts, which their line feeds part.
+        assert!(plain(&said) && said.contains(shown.trim_end_matches("\\nb")), "{args:?}: {said}");
+    }
+    if mounts::possible() {
+        let point = MountPoint::new().unwrap();
+        let (said, says) = std::io::pipe().unwrap();
+        let mut command = forebay(&["mount", odd, point.path().to_str().unwrap()]);
+        command.stdout(says);
+        let _running = Running::start(command).unwrap();
+        let mut line = String::new();
+        BufReader::new(said).read_line(&mut line).unwrap();
+        assert_eq!(line, format!("ready: {shown} at {}\n", point.path().display()));
     }
 }
 

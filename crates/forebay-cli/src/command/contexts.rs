@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use forebay_core::Pattern;
 use forebay_live::contexts::hints::{Hints, HintsError, Known};
+use forebay_source::printable;
 use serde::Serialize;
 use serde_json::json;
 
@@ -120,11 +121,6 @@ pub(super) fn pattern_name(pattern: Pattern) -> &'static str {
         Pattern::Clustered => "clustered",
         Pattern::Other => "other",
     }
-}
-
-/// Control characters of names must not reach the terminal.
-fn printable(text: &str) -> String {
-    if text.chars().any(char::is_control) { text.escape_debug().to_string() } else { text.to_owned() }
 }
 
 fn age(seconds: u64) -> String {

@@ -11,6 +11,7 @@ use forebay_core::DeviceCost;
 use forebay_fuse::MountOptions;
 use forebay_live::contexts::{Callers, Keeper, Threads};
 use forebay_live::tree::Tree;
+use forebay_source::printable;
 use forebay_source::uri::{self, Place};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -37,7 +38,8 @@ pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
     if options.attached {
         attached().map_err(|error| Failure::run(format!("cannot watch standard input: {error}")))?;
     }
-    let line = format!("ready: {} at {}\n", served.what, point.display());
+    let line = format!("ready: {} at {}", served.what, point.display());
+    let line = format!("{}\n", printable(&line));
     if !options.detached {
         output::print(&line)?;
     } else if let Err(error) = daemon::ready(&line).and_then(|()| daemon::let_go()) {
@@ -45,9 +47,9 @@ pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
         return Err(Failure::run(format!("cannot go into the background: {error}")));
     }
     supervisor::ready(&line);
-    log::info!("{} is mounted at {}", served.what, point.display());
+    log::info!("{}", line.trim_end());
     let ended = serve(served, signals);
-    log::info!("{} is unmounted", point.display());
+    log::info!("unmounted");
     ended
 }
 

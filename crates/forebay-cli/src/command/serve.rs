@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use forebay_live::engine::Referenced;
 use forebay_serve::{Limits, Options, Server};
-use forebay_source::Modes;
+use forebay_source::{Modes, printable};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -23,13 +23,14 @@ pub(crate) fn run(options: &Serve) -> Result<(), Failure> {
     let (server, what, mut signals) = start(options)?;
     let scheme = if options.clients.tls_cert.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{}/", server.address());
+    let line = format!("ready: {} at {url}", printable(&what));
     if options.json {
         output::json(&json!({ "url": url, "source": what }))?;
     } else {
-        output::print(&format!("ready: {what} at {url}\n"))?;
+        output::print(&format!("{line}\n"))?;
     }
-    supervisor::ready(&format!("ready: {what} at {url}"));
-    log::info!("{what} is served at {url}");
+    supervisor::ready(&line);
+    log::info!("{line}");
     if let Some(signal) = signals.forever().next() {
         log::info!("signal {signal}: ending");
         supervisor::stopping();

@@ -242,6 +242,7 @@ fn a_file_is_refused_in_the_words_of_its_mount() {
         ("disk tier", format!("{}disk-size = 5", place("disk", folder.path()))),
         ("folders", place("disk", &source)),
         ("source", "source-token-file = '/no/such/token'".to_owned()),
+        ("pace", "pace = 'no-such-disk'".to_owned()),
         ("mount point", place("mountpoint", &full)),
         ("mount point", "mountpoint = '/no/such/point'".to_owned()),
         ("mount point", place("mountpoint", file.path())),

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use forebay_live::figures::{Figures, Requests};
 use forebay_live::stats::{Counts, DeviceStats, PartitionStats};
+use forebay_source::printable;
 
 /// Devices with a label of their own. The others have one together.
 pub(super) const LABELLED: usize = 64;
@@ -36,7 +37,7 @@ pub(super) fn labelled(figures: &Figures) -> Vec<Device> {
     let mut devices: Vec<Device> = Vec::new();
     for (number, (stats, figures)) in figures.stats.devices.iter().zip(&figures.devices).enumerate() {
         if number <= LABELLED {
-            let label = if number < LABELLED { unlike(&stats.name, &mut seen) } else { OTHERS.into() };
+            let label = if number < LABELLED { unlike(&printable(&stats.name), &mut seen) } else { OTHERS.into() };
             let one = One { depth_bytes: stats.depth_bytes, lead_time_us: stats.lead_time_us };
             devices.push(Device {
                 label,

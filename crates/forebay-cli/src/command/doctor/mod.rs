@@ -7,6 +7,7 @@ mod sources;
 
 use std::io::Write;
 
+use forebay_source::printable;
 use serde::Serialize;
 
 use crate::environment::{self, Mistyped};
@@ -104,11 +105,12 @@ fn text(findings: &[Finding], coloured: bool) -> String {
             State::Failed => ("failed", "31"),
         };
         let (begin, end) = if coloured { (format!("\x1b[{colour}m"), "\x1b[0m") } else { (String::new(), "") };
-        let about = about.replace('\n', "; ");
+        let (check, about) = (printable(check), about.replace('\n', "; "));
+        let about = printable(&about);
         // A vector takes all that is written.
         let _ = writeln!(text, "{begin}{word:<7}{end}  {check:<width$}  {about}");
         if let Some(advice) = advice {
-            let _ = writeln!(text, "{:7}  {:width$}  -> {advice}", "", "");
+            let _ = writeln!(text, "{:7}  {:width$}  -> {}", "", "", printable(advice));
         }
     }
     String::from_utf8_lossy(&text).into_owned()

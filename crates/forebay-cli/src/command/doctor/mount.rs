@@ -21,6 +21,8 @@ use crate::{listen, reading, tier};
 pub(super) fn findings(mount: &Mount, sources: &[OsString]) -> Vec<Finding> {
     let mut findings = vec![control(mount), budget(mount, sources)];
     findings.extend(mount.mountpoint.as_deref().map(point));
+    let pace = mount.reading.pace.as_deref().and_then(|device| reading::queue(device).err());
+    findings.extend(pace.map(|failure| refused("pace", failure)));
     match tier::planned(&mount.reading.tier) {
         Ok(folders) => findings.extend(folders.iter().map(folder)),
         Err(failure) => findings.push(refused("disk tier", failure)),
