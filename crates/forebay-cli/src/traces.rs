@@ -90,14 +90,14 @@ impl Watched {
         static SAID: Once = Once::new();
         let reading = self.source.reading().unwrap_or_default();
         let lines: u64 = reading.left_out.iter().map(|left_out| left_out.lines).sum();
-        if lines == 0 && reading.doubt.is_none() {
+        if lines == 0 && reading.doubts.is_empty() {
             return;
         }
         SAID.call_once(|| {
             if lines > 0 {
                 log::warn!("{lines} lines of the trace are left out; `forebay trace info` says which");
             }
-            if let Some(doubt) = reading.doubt {
+            for doubt in reading.doubts {
                 log::warn!("{doubt}");
             }
         });

@@ -128,9 +128,22 @@ impl Columns {
         Some(())
     }
 
+    /// Whether they say where the columns are. An operation's column alone, and one that is absent,
+    /// change a reading, but are none.
+    pub(crate) fn name_places(&self) -> bool {
+        let places =
+            [&self.time, &self.object, &self.part, &self.size, &self.added, &self.offset, &self.handler, &self.context];
+        places.into_iter().flatten().any(|column| *column != Column::Absent)
+    }
+
     /// These columns, and where they say nothing, `others`.
     pub(crate) fn or(self, others: Columns) -> Columns {
-        let words = |own: Vec<Box<str>>, other| if own.is_empty() { other } else { own };
+        // A word that is said to mean something else no longer means what it did.
+        let said: Vec<Box<str>> = [&self.reads[..], &self.writes, &self.ignored].concat();
+        let new = |word: &Box<str>| !said.iter().any(|said| said.eq_ignore_ascii_case(word));
+        let words = |own: Vec<Box<str>>, other: Vec<Box<str>>| {
+            if own.is_empty() { other.into_iter().filter(new).collect() } else { own }
+        };
         Columns {
             time: self.time.or(others.time),
             object: self.object.or(others.object),

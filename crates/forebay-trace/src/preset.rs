@@ -14,10 +14,34 @@ pub struct Preset(u8);
 pub(crate) enum Told {
     /// By the names in the header.
     Header,
-    /// By lines of this many fields at least and at most.
-    Lines(usize, usize),
+    /// By lines with these marks.
+    Lines(Marks),
     /// Only by the user.
     Never,
+}
+
+/// Marks of lines without a header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Marks {
+    /// How many fields there are at least and at most.
+    pub(crate) least: usize,
+    pub(crate) most: usize,
+    pub(crate) times: Times,
+}
+
+/// The times that lines must have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Times {
+    Any,
+    /// Whole numbers that do not go back.
+    Rising,
+    /// Counted from 1970, in the preset's unit.
+    Since1970,
+}
+
+/// So many fields at least and at most, and such times.
+const fn lines(least: usize, most: usize, times: Times) -> Told {
+    Told::Lines(Marks { least, most, times })
 }
 
 struct Entry {
@@ -37,17 +61,17 @@ const PRESETS: [Entry; 20] = [
         summary: "key-value requests of Twitter's cache clusters; bytes of key and value",
         source: "Yang, Yue and Rashmi, OSDI 2020; github.com/twitter/cache-trace",
         columns: "time-col=1,obj-id-col=2,added-size-col=3,obj-size-col=4,handler-col=5,op-col=6,delimiter=comma,\
-                  has-header=0,obj-id-is-num=0", told: Told::Lines(7, 7) },
+                  has-header=0,obj-id-is-num=0", told: lines(7, 7, Times::Any) },
     Entry { name: "meta-kv", also: &["meta-kv-2024", "meta-kv-202401"],
         summary: "key-value requests of Meta's caches, 2024 form; bytes of key and value",
         source: "cachelib.org, kvcache/202401",
         columns: "time-col=op_time,obj-id-col=key,added-size-col=key_size,op-col=op,obj-size-col=size,delimiter=comma,\
-                  has-header=1,obj-id-is-num=0,reads=GET|GET_LEASE,writes=SET|SET_LEASE|DELETE", told: Told::Header },
+                  has-header=1,obj-id-is-num=0,reads=GET|GET_LEASE,writes=SET|SET_LEASE,ignored=DELETE", told: Told::Header },
     Entry { name: "meta-kv-2022", also: &["meta-kv-202206"],
         summary: "key-value requests of Meta's caches, 2022 form; no times",
         source: "cachelib.org, kvcache/202206",
         columns: "obj-id-col=key,op-col=op,obj-size-col=size,added-size-col=key_size,time-col=none,delimiter=comma,\
-                  has-header=1,obj-id-is-num=0,reads=GET|GET_LEASE,writes=SET|SET_LEASE|DELETE", told: Told::Header },
+                  has-header=1,obj-id-is-num=0,reads=GET|GET_LEASE,writes=SET|SET_LEASE,ignored=DELETE", told: Told::Header },
     Entry { name: "meta-cdn", also: &[],
         summary: "requests of Meta's CDN, as whole objects",
         source: "cachelib.org, cdn/202303 and 202504",
@@ -83,27 +107,27 @@ const PRESETS: [Entry; 20] = [
         summary: "time, object, bytes and features that are not read, blanks between them",
         source: "github.com/dasebe/webcachesim; Berger, HotNets 2018; Song et al., NSDI 2020",
         columns: "time-col=1,obj-id-col=2,obj-size-col=3,op-col=none,delimiter=space,has-header=0",
-        told: Told::Lines(3, 40) },
+        told: lines(3, 40, Times::Rising) },
     Entry { name: "libcachesim", also: &["libcachesim-csv"],
         summary: "time, object, bytes, next access: what libCacheSim writes as CSV",
         source: "github.com/1a1a11a/libCacheSim",
-        columns: "time-col=1,obj-id-col=2,obj-size-col=3,op-col=none,delimiter=comma", told: Told::Lines(4, 4) },
+        columns: "time-col=1,obj-id-col=2,obj-size-col=3,op-col=none,delimiter=comma", told: lines(4, 4, Times::Rising) },
     Entry { name: "ibm-object", also: &["ibm-cos", "ibm"],
         summary: "requests of IBM's object store, as whole objects; bytes of GET and PUT",
         source: "Eytan et al., HotStorage 2020; iotta.snia.org 36305",
         columns: "time-col=1,op-col=2,obj-id-col=3,obj-size-col=4,delimiter=space,has-header=0,obj-id-is-num=0,\
                   time-unit=ms,reads=REST.GET.OBJECT,writes=REST.PUT.OBJECT,\
-                  ignored=REST.HEAD.OBJECT|REST.DELETE.OBJECT|REST.COPY.OBJECT", told: Told::Lines(3, 6) },
+                  ignored=REST.HEAD.OBJECT|REST.DELETE.OBJECT|REST.COPY.OBJECT", told: lines(3, 6, Times::Any) },
     Entry { name: "alibaba-block", also: &["alibaba"],
         summary: "block requests of Alibaba's virtual disks, 2020",
         source: "Li et al., IISWC 2020; github.com/alibaba/block-traces",
         columns: "file-col=1,op-col=2,offset-col=3,obj-size-col=4,time-col=5,delimiter=comma,time-unit=us,reads=R,\
-                  writes=W", told: Told::Lines(5, 5) },
+                  writes=W", told: lines(5, 5, Times::Since1970) },
     Entry { name: "tencent-block", also: &["tencent", "tencent-cbs"],
         summary: "block requests of Tencent's volumes, 2018; sectors of 512 bytes",
         source: "Zhang et al., USENIX ATC 2020; iotta.snia.org 27917",
-        columns: "time-col=1,offset-col=2,obj-size-col=3,op-col=4,file-col=5,delimiter=comma,has-header=0,\
-                  offset-unit=512,size-unit=512,reads=0,writes=1", told: Told::Lines(5, 5) },
+        columns: "time-col=1,offset-col=2,obj-size-col=3,op-col=4,file-col=5,delimiter=comma,\
+                  offset-unit=512,size-unit=512,reads=0,writes=1", told: lines(5, 5, Times::Since1970) },
     Entry { name: "systor17", also: &["systor", "systor-17"],
         summary: "block requests of virtual desktops, 2016",
         source: "Lee et al., SYSTOR 2017; iotta.snia.org 4964",
@@ -119,12 +143,12 @@ const PRESETS: [Entry; 20] = [
         source: "Koller and Rangaswami, FAST 2010; Verma et al., FAST 2010; iotta.snia.org 390",
         columns: "time-col=1,handler-col=2,offset-col=4,obj-size-col=5,op-col=6,file-col=7,part-col=8,delimiter=space,\
                   has-header=0,obj-id-is-num=0,time-unit=ns,offset-unit=512,size-unit=512,reads=R,writes=W",
-        told: Told::Lines(8, 9) },
+        told: lines(8, 9, Times::Any) },
     Entry { name: "disksim", also: &["disksim-ascii"],
         summary: "DiskSim's ascii: milliseconds, device, sector, sectors, flags",
         source: "Bucy et al., DiskSim 4.0 manual, CMU-PDL-08-101",
         columns: "time-col=1,file-col=2,offset-col=3,obj-size-col=4,op-col=5,delimiter=space,has-header=0,\
-                  time-unit=ms,offset-unit=512,size-unit=512,reads=1|3|5|7,writes=0|2|4|6", told: Told::Lines(5, 5) },
+                  time-unit=ms,offset-unit=512,size-unit=512,reads=1|3|5|7,writes=0|2|4|6", told: lines(5, 5, Times::Any) },
     Entry { name: "thesios", also: &["google"],
         summary: "requests of Google's storage servers, synthesized",
         source: "Phothilimthana et al., ASPLOS 2024; github.com/google-research-datasets/thesios",

@@ -76,8 +76,8 @@ pub struct Reading {
     pub unused: Vec<String>,
     /// The lines that are no requests, by the reason.
     pub left_out: Vec<LeftOut>,
-    /// A guess that may be wrong, and the remedy.
-    pub doubt: Option<String>,
+    /// Reasons why the trace may mean something else, each with the remedy.
+    pub doubts: Vec<String>,
 }
 
 /// Lines of a trace that are no requests.

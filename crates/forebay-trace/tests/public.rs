@@ -226,7 +226,7 @@ fn operations_and_columns_can_be_ignored() {
     // A code alone says nothing: its column is not read, and that is said.
     let guessed = read(content.to_vec(), &Options::default());
     assert_eq!((guessed.requests.len(), guessed.reading.unused), (3, vec!["`op type`".to_owned()]));
-    let doubt = guessed.reading.doubt.unwrap();
+    let doubt = guessed.reading.doubts.join("; ");
     assert!(doubt.contains("every line counts as a read") && doubt.contains("column 2: `1`"), "{doubt}");
     assert!(error("x", content, &told("op-col=2")).contains("column 2: `1` is no operation that is known"));
     assert_eq!(read(content.to_vec(), &told("reads=1,writes=2")).requests[1].operation, Operation::Write);

@@ -2,24 +2,32 @@
 //! order and with any delimiter. With a column of offsets the requests are ranges and the object is
 //! the file. The presets of public traces are read by this.
 //!
-//! A line whose operation is not understood is left out and counted, once another line was
-//! understood. If the very first one is not, the column is probably none of operations: it is not
+//! A line whose operation is not understood is left out and counted, if that of another line is
+//! understood. If none of the first lines is, the column is probably none of operations: it is not
 //! read, every line counts as a read, and the reading has a doubt. A column that was said to be the
 //! operation's is not doubted: then it is an error.
+//!
+//! Objects are numbers if they are in all of the first lines, and none begins with a zero.
 
 mod layout;
 mod operation;
+mod plausible;
+mod sample;
 
 use std::ops::Range;
+
+use memchr::memchr;
 
 use crate::read::calendar::timestamp;
 use crate::read::clock::Clock;
 use crate::read::left_out::LeftOut;
 use crate::read::names::Names;
-use crate::read::text::{Line, decimal, number, quoted};
+use crate::read::text::{Line, decimal, number, own_number, quoted};
 use crate::{Columns, FileInfo, Operation, Reading, Request, Shape};
-use layout::{Layout, likely_delimiter, split};
+pub(crate) use layout::likely_delimiter;
+use layout::{Layout, split};
 use operation::{Meaning, Words};
+use sample::Sample;
 
 pub(crate) struct Csv {
     layout: Layout,
@@ -33,6 +41,8 @@ pub(crate) struct Csv {
     name: Vec<u8>,
     /// Whether objects are numbers, once it is known.
     numbers: Option<bool>,
+    /// Whether that was said: then zeros before a number mean nothing.
+    numbers_said: bool,
     words: Words,
     left_out: LeftOut,
     /// Whether the header is behind.
@@ -41,18 +51,18 @@ pub(crate) struct Csv {
     understood: bool,
     /// Whether the column of the operation was said, not found.
     said: bool,
-    doubt: Option<String>,
+    doubts: Vec<String>,
     /// Where the fields of a line are; kept for its memory.
     fields: Vec<Range<usize>>,
 }
 
 impl Csv {
-    /// A decoder for lines of which `first` is the first. Its shape is known from then on.
-    pub(crate) fn new(columns: &Columns, first: &[u8]) -> Result<Csv, String> {
-        let first = first.trim_ascii();
+    /// A decoder for a content that begins with `lines`. Its shape is known from then on.
+    pub(crate) fn new(columns: &Columns, lines: &[u8]) -> Result<Csv, String> {
+        let first = lines[..memchr(b'\n', lines).unwrap_or(lines.len())].trim_ascii();
         let delimiter = columns.delimiter.unwrap_or_else(|| likely_delimiter(first));
         let layout = Layout::new(columns, first, delimiter)?;
-        Ok(Csv {
+        let mut csv = Csv {
             places: layout.unit.checked_ilog10().unwrap_or(0),
             layout,
             delimiter,
@@ -62,14 +72,38 @@ impl Csv {
             names: Names::default(),
             name: Vec::new(),
             numbers: columns.numbers,
+            numbers_said: columns.numbers.is_some(),
             words: Words::new(columns),
             left_out: LeftOut::default(),
             begun: false,
             understood: false,
             said: columns.operation.is_some(),
-            doubt: None,
+            doubts: Vec::new(),
             fields: Vec::new(),
-        })
+        };
+        csv.decide(&Sample::of(lines, delimiter, csv.layout.header));
+        Ok(csv)
+    }
+
+    /// The same for columns that were guessed: it has the doubts about them.
+    pub(crate) fn guessed(columns: &Columns, lines: &[u8]) -> Result<Csv, String> {
+        let mut csv = Csv::new(columns, lines)?;
+        csv.doubts = csv.judged(lines);
+        Ok(csv)
+    }
+
+    /// Whether the first line names the columns.
+    pub(crate) fn header(&self) -> bool {
+        self.layout.header
+    }
+
+    /// Decides by the first lines what one line alone cannot tell.
+    fn decide(&mut self, sample: &Sample<'_>) {
+        let known = |text: &[u8]| self.words.meaning(text) != Meaning::Unknown;
+        self.understood = self.layout.operation.is_some_and(|place| sample.column(place).any(known));
+        if let (None, None, Some(place)) = (self.numbers, self.layout.part, self.layout.object) {
+            self.numbers = (sample.len() > 0).then(|| sample.all(place, |text| own_number(text).is_some()));
+        }
     }
 
     fn field<'a>(&self, line: &'a [u8], column: Option<usize>, what: &str) -> Result<Option<&'a [u8]>, String> {
@@ -89,7 +123,7 @@ impl Csv {
         value.try_into().map(Some).map_err(|_| too_large())
     }
 
-    /// The number of an object: its own, or that of its name. The first line decides which, if the
+    /// The number of an object: its own, or that of its name. The first lines decide which, if the
     /// user does not.
     fn object(&mut self, line: &[u8]) -> Result<Option<u64>, String> {
         let Some(text) = self.field(line, self.layout.object, "object")? else { return Ok(None) };
@@ -100,7 +134,7 @@ impl Csv {
             self.name.extend_from_slice(part);
             return Ok(Some(self.names.number(&self.name)));
         }
-        let own = number(text);
+        let own = if self.numbers_said { number(text) } else { own_number(text) };
         match (*self.numbers.get_or_insert(own.is_some()), own) {
             (false, _) => Ok(Some(self.names.number(text))),
             (true, Some(own)) => Ok(Some(own)),
@@ -132,7 +166,7 @@ impl Csv {
                 if self.said {
                     return Err(unknown);
                 }
-                self.doubt = Some(format!("every line counts as a read, since in {unknown}"));
+                self.doubts.push(format!("every line counts as a read, since in {unknown}"));
                 self.layout.operation = None;
                 Some(Operation::Read)
             }
@@ -141,7 +175,6 @@ impl Csv {
         if operation.is_none() {
             self.left_out.add("operation", text);
         }
-        self.understood |= operation.is_some();
         Ok(operation)
     }
 
@@ -213,6 +246,6 @@ impl Line for Csv {
 
     fn reading(&self) -> Reading {
         let (columns, unused) = (self.layout.read(), self.layout.unused());
-        Reading { columns, unused, left_out: self.left_out.all(), doubt: self.doubt.clone(), ..Reading::default() }
+        Reading { columns, unused, left_out: self.left_out.all(), doubts: self.doubts.clone(), ..Reading::default() }
     }
 }

@@ -3,8 +3,9 @@
 mod likely;
 
 use crate::preset::Told;
+use crate::read::csv::Csv;
 use crate::read::{decoder, oracle_general, vscsi};
-use crate::{Format, Options, Preset, Request};
+use crate::{Columns, Format, Options, Preset, Request};
 
 /// How much of the content is examined, and how many of its lines.
 const LOOKED_AT: usize = 16 << 10;
@@ -57,7 +58,7 @@ pub(crate) fn ending(name: &str) -> Option<&str> {
 
 /// The format of a content that begins like this; `whole` if it also ends there. An error names the
 /// formats that were tried.
-pub(crate) fn by_content(name: &str, first: &[u8], whole: bool) -> Result<Format, String> {
+pub(crate) fn by_content(name: &str, first: &[u8], whole: bool, columns: &Columns) -> Result<Format, String> {
     if first.is_empty() {
         return Err("it is empty, so that its format cannot be told; give the format".to_owned());
     }
@@ -65,7 +66,6 @@ pub(crate) fn by_content(name: &str, first: &[u8], whole: bool) -> Result<Format
         return Ok(Format::Parquet);
     }
     let looked_at = &first[..first.len().min(LOOKED_AT)];
-    let known = format!("give the format, one of {}", Format::list());
     if !is_text(looked_at) {
         if first.len() >= 64 && vscsi::Vscsi::of(first).is_some() {
             return Ok(Format::Vscsi);
@@ -73,71 +73,152 @@ pub(crate) fn by_content(name: &str, first: &[u8], whole: bool) -> Result<Format
         if first.len() >= oracle_general::RECORD && oracle_general::looks_like(first) {
             return Ok(Format::OracleGeneral);
         }
+        let known = format!("give the format, one of {}", Format::list());
         return Err(format!("it is binary, but neither parquet nor vscsi nor oracle-general; {known}"));
     }
-    let lines = some_lines(looked_at, whole && looked_at.len() == first.len());
-    let refused = |Refused { reason, chosen }: Refused| if chosen { reason } else { format!("{reason}; {known}") };
-    text(name, lines).map_err(refused)
+    let whole = whole && looked_at.len() == first.len();
+    let lines = some_lines(looked_at, whole);
+    let text = Lines { name: name.to_ascii_lowercase(), columns };
+    match text.format(&lines) {
+        Err(refused) if !refused.chosen => {
+            let most = alike(&lines);
+            let format = if most.len() < lines.len() { text.format(&most).ok() } else { None };
+            format.ok_or_else(|| format!("{}; give the format, one of {}", refused.reason, Format::list()))
+        }
+        found => found.map_err(|refused| refused.reason),
+    }
 }
 
 /// Why a text has no format.
 struct Refused {
     reason: String,
-    /// Whether the reason names the formats to choose from.
+    /// Whether the reason names the choice.
     chosen: bool,
 }
 
-/// The format of a text with these lines.
-fn text(name: &str, lines: &[u8]) -> Result<Format, Refused> {
-    let fits = |format: Format| requests(format, lines).is_ok();
-    if let Some(format) = PARTICULAR.into_iter().find(|&format| likely::particular(format, lines) && fits(format)) {
-        return Ok(format);
-    }
-    let by_header = |preset: &Preset| preset.told() == Told::Header && fits(Format::Preset(*preset));
-    if let Some(preset) = Preset::all().find(by_header) {
-        return Ok(Format::Preset(preset));
-    }
-    let mut readings: Vec<Format> =
-        Preset::all().filter(|&preset| likely::preset(preset, lines)).map(Format::Preset).collect();
-    if likely::lis(lines) {
-        readings.push(Format::Lis);
-    }
-    readings.retain(|&format| fits(format));
-    match readings[..] {
-        [] => {}
-        [format] => return Ok(format),
-        _ => {
-            let names: Vec<&str> = readings.iter().map(|format| format.name()).collect();
-            let choices: Vec<String> = names.iter().map(|name| format!("--format {name}")).collect();
-            let (names, choices) = (names.join(" or "), choices.join(" or "));
-            let reason = format!("its first lines can be read as {names}: say which, {choices}");
-            return Err(Refused { reason, chosen: true });
-        }
-    }
-    if fits(Format::Lirs) {
-        return Ok(Format::Lirs);
-    }
-    generic(name, lines)
+/// How lines fit a format.
+#[derive(Default)]
+struct Fit {
+    requests: usize,
+    lines: usize,
+    faults: usize,
+    /// Why the first line that does not fit doesn't.
+    fault: Option<String>,
 }
 
-/// CSV and plain text would fit most texts.
-fn generic(name: &str, lines: &[u8]) -> Result<Format, Refused> {
-    let name = name.to_ascii_lowercase();
-    let called = name.contains(".csv") || name.contains(".tsv");
-    let mut refusal = String::new();
-    if called || [b',', b'\t', b';'].into_iter().any(|delimiter| columns(lines, delimiter)) {
-        match requests(Format::Csv, lines) {
-            Ok(_) => return Ok(Format::Csv),
-            Err(reason) => refusal = format!("; as csv: {reason}"),
+impl Fit {
+    fn all(&self) -> bool {
+        self.faults == 0
+    }
+
+    /// Damaged lines do not make another format of a text.
+    fn most(&self) -> bool {
+        self.faults * 2 < self.lines
+    }
+}
+
+/// A text, whose lines come from different places.
+struct Lines<'a> {
+    /// In small letters.
+    name: String,
+    /// The user's columns, which name no place.
+    columns: &'a Columns,
+}
+
+impl Lines<'_> {
+    /// The format of these lines.
+    fn format(&self, lines: &[u8]) -> Result<Format, Refused> {
+        let most = |format: &Format| self.fit(*format, lines).most();
+        let particular = |format: &Format| likely::particular(*format, lines) && most(format);
+        if let Some(format) = PARTICULAR.into_iter().find(particular) {
+            return Ok(format);
+        }
+        let by_header = |preset: &Preset| {
+            let fit = self.fit(Format::Preset(*preset), lines);
+            preset.told() == Told::Header && fit.most() && fit.requests > 0
+        };
+        if let Some(preset) = Preset::all().find(by_header) {
+            return Ok(Format::Preset(preset));
+        }
+        let mut readings: Vec<Format> =
+            Preset::all().filter(|&preset| likely::preset(preset, lines)).map(Format::Preset).collect();
+        readings.retain(|&format| {
+            let fit = self.fit(format, lines);
+            fit.all() && fit.requests > 0
+        });
+        if likely::lis(lines) && self.fit(Format::Lis, lines).all() {
+            readings.push(Format::Lis);
+        }
+        match readings[..] {
+            [] => self.generic(lines),
+            [format] => Ok(format),
+            _ => {
+                let names: Vec<&str> = readings.iter().map(|format| format.name()).collect();
+                let choices: Vec<String> = names.iter().map(|name| format!("--format {name}")).collect();
+                let (names, choices) = (names.join(" or "), choices.join(" or "));
+                let reason = format!("its first lines can be read as {names}: say which, {choices}");
+                Err(Refused { reason, chosen: true })
+            }
         }
     }
-    let has = |byte: u8| lines.contains(&byte);
-    let one_a_line = lines.split(|&byte| byte == b'\n').all(|line| !line.trim_ascii().contains(&b' '));
-    if one_a_line && !has(b',') && !has(b'\t') && requests(Format::Plain, lines).is_ok() {
-        return Ok(Format::Plain);
+
+    /// Plain text and CSV would fit most texts.
+    fn generic(&self, lines: &[u8]) -> Result<Format, Refused> {
+        if likely::block_numbers(lines) && self.fit(Format::Lirs, lines).all() {
+            return Ok(Format::Lirs);
+        }
+        let called = self.name.contains(".csv") || self.name.contains(".tsv");
+        let mut refusal = None;
+        if called || [b',', b'\t', b';', b'|'].into_iter().any(|delimiter| columns(lines, delimiter)) {
+            let implausible = Csv::new(self.columns, lines).ok().and_then(|csv| csv.implausible(lines));
+            if let Some(reason) = implausible.filter(|_| self.columns.object.is_none()) {
+                return Err(Refused { reason, chosen: true });
+            }
+            match self.fit(Format::Csv, lines).fault {
+                None => return Ok(Format::Csv),
+                Some(reason) => refusal = Some(format!("as csv: {reason}")),
+            }
+        }
+        let has = |byte: u8| lines.contains(&byte);
+        let one_a_line = lines.split(|&byte| byte == b'\n').all(|line| !line.trim_ascii().contains(&b' '));
+        if one_a_line && !has(b',') && !has(b'\t') && self.fit(Format::Plain, lines).all() {
+            return Ok(Format::Plain);
+        }
+        let chosen = called && refusal.is_some();
+        let reason = refusal.map_or(String::new(), |reason| format!("; {reason}"));
+        Err(Refused { reason: format!("it is text, but its first lines fit no format{reason}"), chosen })
     }
-    let reason = format!("it is text, but its first lines fit no format{refusal}");
-    Err(Refused { reason, chosen: called && !refusal.is_empty() })
+
+    /// How lines fit a format, each by itself.
+    fn fit(&self, format: Format, lines: &[u8]) -> Fit {
+        let columns = if format == Format::Csv { self.columns.clone() } else { Columns::default() };
+        let options = Options { columns, ..Options::default() };
+        let mut fit = Fit::default();
+        let mut decoder = match decoder(format, &options, lines, false) {
+            Ok(decoder) => decoder,
+            Err(reason) => return Fit { lines: 1, faults: 1, fault: Some(reason), ..fit },
+        };
+        let mut requests: Vec<Request> = Vec::new();
+        for (number, line) in lines.split_inclusive(|&byte| byte == b'\n').enumerate() {
+            if let Err(reason) = decoder.decode(line, true, &mut requests) {
+                fit.faults += 1;
+                fit.fault.get_or_insert(format!("line {}: {reason}", number + 1));
+            }
+            fit.lines += usize::from(!line.trim_ascii().is_empty());
+        }
+        fit.requests = requests.len();
+        fit
+    }
+}
+
+/// The lines that have as many delimiters as most of them.
+fn alike(lines: &[u8]) -> Vec<u8> {
+    let width = |line: &&[u8]| line.iter().filter(|byte| matches!(byte, b',' | b'\t' | b';' | b' ' | b'|')).count();
+    let all = || lines.split_inclusive(|&byte| byte == b'\n');
+    let mut widths: Vec<usize> = all().map(|line| width(&line)).collect();
+    widths.sort_unstable();
+    let most = widths.get(widths.len() / 2).copied().unwrap_or(0);
+    all().filter(|line| width(line) == most).flatten().copied().collect()
 }
 
 /// Whether all characters are those of texts.
@@ -145,13 +226,13 @@ fn is_text(bytes: &[u8]) -> bool {
     bytes.iter().all(|&byte| !byte.is_ascii_control() || matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c))
 }
 
-/// The first whole lines; all that there is, if there is no whole one.
-fn some_lines(bytes: &[u8], whole: bool) -> &[u8] {
-    let ends = memchr::memchr_iter(b'\n', bytes).take(LINES);
-    match ends.last() {
-        _ if whole && memchr::memchr_iter(b'\n', bytes).count() < LINES => bytes,
-        Some(end) => &bytes[..=end],
-        None => bytes,
+/// The first whole lines. A last one without an end may be cut, and counts only if there is no
+/// other.
+fn some_lines(bytes: &[u8], whole: bool) -> Vec<u8> {
+    match memchr::memchr_iter(b'\n', bytes).take(LINES).last() {
+        Some(end) => bytes[..=end].to_vec(),
+        None if whole => [bytes, b"\n"].concat(),
+        None => bytes.to_vec(),
     }
 }
 
@@ -163,29 +244,13 @@ fn columns(lines: &[u8], delimiter: u8) -> bool {
     first > 0 && counts.all(|count| count == first)
 }
 
-/// The requests of these lines in a format, or why they cannot be read. A format of columns needs
-/// one request at least.
-fn requests(format: Format, lines: &[u8]) -> Result<Vec<Request>, String> {
-    let mut requests: Vec<Request> = Vec::new();
-    let mut decoder = decoder(format, &Options::default(), lines)?;
-    let mut rest = lines;
-    while !rest.is_empty() {
-        let used = decoder.decode(rest, true, &mut requests);
-        let used = used.map_err(|reason| format!("line {}: {reason}", decoder.records() + 1))?;
-        rest = &rest[used..];
-        if used == 0 {
-            break;
-        }
-    }
-    if requests.is_empty() && matches!(format, Format::Preset(_)) {
-        return Err("no line of it is a request".to_owned());
-    }
-    Ok(requests)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn of(name: &str, content: &[u8]) -> Result<Format, String> {
+        by_content(name, content, true, &Columns::default())
+    }
 
     #[test]
     fn names_say_formats() {
@@ -220,16 +285,16 @@ mod tests {
             ("1,7,100\n2,8,100\n", Format::Csv),
             ("1\t7\n2\t8\n", Format::Csv),
         ] {
-            assert_eq!(by_content("x", content.as_bytes(), true), Ok(format), "{content}");
+            assert_eq!(of("x", content.as_bytes()), Ok(format), "{content}");
         }
     }
 
     #[test]
     fn what_nobody_knows_says_what_was_tried() {
-        let text = by_content("x", b"R Hit 123 8 0.5 0.1\n", true).unwrap_err();
+        let text = of("x", b"R Hit 123 8 0.5 0.1\n").unwrap_err();
         assert!(text.contains("fit no format") && text.contains("webcachesim"), "{text}");
-        let binary = by_content("x", &[0xf0, 0, 0, 1, 0x88, 0, 2, 0], true).unwrap_err();
+        let binary = of("x", &[0xf0, 0, 0, 1, 0x88, 0, 2, 0]).unwrap_err();
         assert!(binary.contains("binary") && binary.contains("u32-be"), "{binary}");
-        assert!(by_content("x", b"", true).unwrap_err().contains("empty"));
+        assert!(of("x", b"").unwrap_err().contains("empty"));
     }
 }

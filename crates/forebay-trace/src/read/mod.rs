@@ -32,8 +32,9 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 
 use crate::input::Input;
+use crate::read::csv::Csv;
 use crate::read::text::Text;
-use crate::{Columns, Error, FileInfo, Format, Options, Reading, Request, Shape, Source, parquet};
+use crate::{Columns, Error, FileInfo, Format, Options, Preset, Reading, Request, Shape, Source, parquet};
 
 /// Turns bytes into requests.
 pub(crate) trait Decode: Send {
@@ -97,30 +98,36 @@ fn begin(
     }
     let unknown = |reason: String| Error::Format { path: path.to_owned(), reason };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let format = said(options).map_err(unknown)?;
-    let (format, guess) = match (format, detect::by_name(&name)) {
+    let said = said(options).map_err(unknown)?;
+    let (format, guess) = match (said, detect::by_name(&name)) {
         (Some(format), _) => (format, String::new()),
         (None, Some(format)) => (format, told(format, "name")),
         (None, None) => {
-            let format = detect::by_content(&name, input.window(), input.ended()).map_err(unknown)?;
+            let found = detect::by_content(&name, input.window(), input.ended(), &options.columns);
+            let format = found.map_err(unknown)?;
             (format, told(format, "content"))
         }
     };
+    // Columns, even if they only say the unit of time, are those of a table.
+    let table = matches!(format, Format::Csv | Format::Preset(_)) || options.columns == Columns::default();
+    let format = if table { format } else { Format::Csv };
     if format == Format::Parquet && input.compression().is_none() {
         return parquet();
     }
-    let decoder = decoder(format, options, input.window()).map_err(|reason| unknown(reason + &guess))?;
+    let decoder =
+        decoder(format, options, input.window(), said.is_none()).map_err(|reason| unknown(reason + &guess))?;
     Ok(Box::new(TraceFile { path: path.to_owned(), format, input, decoder, guess }))
 }
 
-/// The format that the options say: an option that only one format has chooses it.
+/// The format that the options say: an option that only one format has chooses it. Columns that
+/// name no place, but units or words, add to those of a preset that is told by the content.
 fn said(options: &Options) -> Result<Option<Format>, String> {
     let columns = options.columns != Columns::default();
     match options.format {
         None if columns && options.action.is_some() => {
             Err("columns are for csv and an action is for blkparse: give one of them".to_owned())
         }
-        None if columns => Ok(Some(Format::Csv)),
+        None if options.columns.name_places() => Ok(Some(Format::Csv)),
         None if options.action.is_some() => Ok(Some(Format::Blkparse)),
         Some(format) if columns && !matches!(format, Format::Csv | Format::Preset(_)) => {
             Err(format!("columns are for csv and its presets, not for {format}"))
@@ -145,9 +152,21 @@ fn told(format: Format, by: &str) -> String {
     format!(" (taken for {format} by its {by}; give the format if it is another)")
 }
 
-/// A decoder of a format for a content that begins like this.
-fn decoder(format: Format, options: &Options, first: &[u8]) -> Result<Box<dyn Decode>, String> {
-    let line = &first[..memchr::memchr(b'\n', first).unwrap_or(first.len())];
+/// The columns of a preset with those of the user, for lines that begin so. Copies of public traces
+/// often have another delimiter.
+fn preset_columns(preset: Preset, said: &Columns, lines: &[u8]) -> Columns {
+    let line = &lines[..memchr::memchr(b'\n', lines).unwrap_or(lines.len())];
+    let mut columns = said.clone().or(preset.columns());
+    let missing = columns.delimiter.is_some_and(|delimiter| !line.trim_ascii().contains(&delimiter));
+    if said.delimiter.is_none() && missing {
+        columns.delimiter = Some(csv::likely_delimiter(line.trim_ascii()));
+    }
+    columns
+}
+
+/// A decoder of a format for a content that begins like this. A guess has doubts.
+fn decoder(format: Format, options: &Options, first: &[u8], guess: bool) -> Result<Box<dyn Decode>, String> {
+    let table = |columns: &Columns| if guess { Csv::guessed(columns, first) } else { Csv::new(columns, first) };
     Ok(match format {
         Format::Lirs => Box::new(Text::new(lirs::Lirs)),
         Format::Plain => Box::new(Text::new(plain::Plain::default())),
@@ -160,7 +179,7 @@ fn decoder(format: Format, options: &Options, first: &[u8]) -> Result<Box<dyn De
         Format::U64Le => Box::new(ids::Ids::<ids::U64Le>::new()),
         Format::U64Be => Box::new(ids::Ids::<ids::U64Be>::new()),
         Format::OracleGeneral => Box::new(oracle_general::OracleGeneral::default()),
-        Format::Csv => Box::new(Text::new(csv::Csv::new(&options.columns, line)?)),
+        Format::Csv => Box::new(Text::new(table(&options.columns)?)),
         Format::Spc => Box::new(Text::new(spc::Spc::default())),
         Format::Msr => Box::new(Text::new(msr::Msr::default())),
         Format::Blkparse => {
@@ -176,10 +195,7 @@ fn decoder(format: Format, options: &Options, first: &[u8]) -> Result<Box<dyn De
         Format::Ftrace => Box::new(Text::new(ftrace::Ftrace::default())),
         Format::AccessLog => Box::new(Text::new(access_log::AccessLog::default())),
         Format::S3Log => Box::new(Text::new(s3_log::S3Log::default())),
-        Format::Preset(preset) => {
-            let columns = options.columns.clone().or(preset.columns());
-            Box::new(Text::new(csv::Csv::new(&columns, line)?))
-        }
+        Format::Preset(preset) => Box::new(Text::new(table(&preset_columns(preset, &options.columns, first))?)),
         // Its footer is at its end, so that it is not read through a window.
         Format::Parquet => return Err("a compressed Parquet file cannot be read; decompress it first".to_owned()),
     })

@@ -1,9 +1,9 @@
 //! Plain text: a key a line. A number is a block of 4 KiB, as in the LIRS traces; any other text is
-//! the name of a file of one block, as is a number that no block can have.
+//! the name of a file of one block, as is a number that no block can have or that begins with zero.
 
 use crate::read::lirs::{BLOCK_BYTES, block};
 use crate::read::names::Names;
-use crate::read::text::{Line, number, quoted};
+use crate::read::text::{Line, own_number, quoted};
 use crate::{FileInfo, Request, Shape};
 
 #[derive(Default)]
@@ -14,7 +14,7 @@ pub(crate) struct Plain {
 impl Line for Plain {
     fn line(&mut self, line: &[u8]) -> Result<Option<Request>, String> {
         let line = line.trim_ascii();
-        if let Some(request) = number(line).and_then(block) {
+        if let Some(request) = own_number(line).and_then(block) {
             return Ok(Some(request));
         }
         if line.is_empty() {

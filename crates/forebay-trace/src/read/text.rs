@@ -123,6 +123,11 @@ pub(crate) fn number(text: &[u8]) -> Option<u64> {
     }
 }
 
+/// The number of an object that is one: with a zero before it, as in `0012`, it is a name.
+pub(crate) fn own_number(text: &[u8]) -> Option<u64> {
+    number(text).filter(|_| text == b"0" || !text.starts_with(b"0"))
+}
+
 /// Seconds with or without a fraction, in nanoseconds; smaller digits are cut off.
 pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
     decimal(text, 9)

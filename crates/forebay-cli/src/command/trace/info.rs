@@ -278,7 +278,7 @@ impl Figures {
         self.format = reading.format.map(|format| format.name().to_owned());
         self.columns = joined(reading.columns);
         self.columns_not_read = joined(reading.unused);
-        self.doubt = reading.doubt;
+        self.doubt = (!reading.doubts.is_empty()).then(|| reading.doubts.join("; "));
         self.left_out = reading.left_out.iter().map(|left| left.lines).sum();
         let reason = |left: forebay_trace::LeftOut| format!("{} × {}", count(left.lines), left.reason);
         self.left_out_reasons = joined(reading.left_out.into_iter().map(reason).collect());

@@ -8,8 +8,10 @@ use crate::read::text::{decimal, quoted};
 /// Names of columns in headers, in lower case, without blanks, `-` and `_`. The name that stands
 /// first wins, not the column that comes first.
 const TIMES: [&str; 8] = ["time", "timestamp", "ts", "clocktime", "timens", "timeus", "timems", "optime"];
-const OBJECTS: [&str; 12] =
-    ["object", "objid", "objectid", "id", "key", "file", "obj", "filename", "path", "url", "cachekey", "device"];
+const OBJECTS: [&str; 16] = [
+    "object", "objid", "objectid", "id", "key", "file", "obj", "filename", "path", "url", "cachekey", "device",
+    "deviceid", "volumeid", "volume", "lun",
+];
 const SIZES: [&str; 8] = ["size", "objsize", "objectsize", "length", "len", "bytes", "valuesize", "iosize"];
 const OFFSETS: [&str; 4] = ["offset", "start", "position", "ioffset"];
 const OPERATIONS: [&str; 9] = ["operation", "op", "optype", "type", "rw", "iotype", "opcode", "opname", "method"];
@@ -34,6 +36,8 @@ pub(super) struct Layout {
     pub(super) header: bool,
     /// The names of the columns, or numbers if there is no header.
     names: Vec<String>,
+    /// Whether the header calls a column something else than the user or a preset does.
+    contradicted: bool,
 }
 
 impl Layout {
@@ -53,6 +57,7 @@ impl Layout {
         layout.of_user(columns)?;
         layout.unit = columns.unit.unwrap_or(1_000_000_000);
         if header {
+            layout.contradicted = layout.is_contradicted();
             layout.by_header(columns);
         } else {
             layout.by_order(columns, texts.len())?;
@@ -84,7 +89,22 @@ impl Layout {
         let (operation, handler) = (place(&columns.operation)?, place(&columns.handler)?);
         let context = place(&columns.context)?;
         let (unit, header, names) = (self.unit, self.header, std::mem::take(&mut self.names));
-        *self = Layout { time, object, part, size, added, offset, operation, handler, context, unit, header, names };
+        let contradicted = false;
+        *self = Layout {
+            time,
+            object,
+            part,
+            size,
+            added,
+            offset,
+            operation,
+            handler,
+            context,
+            unit,
+            header,
+            names,
+            contradicted,
+        };
         Ok(())
     }
 
@@ -108,6 +128,22 @@ impl Layout {
         {
             self.unit = named_unit(time).unwrap_or(self.unit);
         }
+    }
+
+    /// Whether the header calls another column what one is said to be.
+    fn is_contradicted(&self) -> bool {
+        let mut called = Layout { names: self.names.clone(), header: true, ..Layout::default() };
+        called.by_header(&Columns::default());
+        let pairs = called.places().into_iter().zip(self.places());
+        let differ = |((_, called), (_, said)): ((&str, Option<usize>), (&str, Option<usize>))| {
+            called.is_some_and(|place| said.is_some_and(|said| said != place))
+        };
+        pairs.into_iter().any(differ)
+    }
+
+    /// Whether the header calls another column what one is said to be.
+    pub(super) fn contradicted(&self) -> bool {
+        self.contradicted
     }
 
     /// Without a header and without the user's columns: libCacheSim's order.
@@ -157,8 +193,13 @@ impl Layout {
 
     /// The columns that are not read.
     pub(super) fn unused(&self) -> Vec<String> {
+        self.unread().into_iter().map(|place| self.shown(place)).collect()
+    }
+
+    /// The places of the columns that are not read.
+    pub(super) fn unread(&self) -> Vec<usize> {
         let read: Vec<usize> = self.places().into_iter().filter_map(|(_, place)| place).collect();
-        (0..self.names.len()).filter(|place| !read.contains(place)).map(|place| self.shown(place)).collect()
+        (0..self.names.len()).filter(|place| !read.contains(place)).collect()
     }
 
     fn shown(&self, place: usize) -> String {
@@ -191,7 +232,7 @@ fn named_unit(name: &str) -> Option<u64> {
 
 /// The delimiter that a line has most of; a blank, which stands in names and dates too, only if it
 /// has no other.
-pub(super) fn likely_delimiter(line: &[u8]) -> u8 {
+pub(crate) fn likely_delimiter(line: &[u8]) -> u8 {
     let count = |delimiter: u8| line.iter().filter(|&&byte| byte == delimiter).count();
     // Of equals the last one wins, so the comma stands last.
     let likely = [b'|', b';', b'\t', b','].into_iter().max_by_key(|&delimiter| count(delimiter)).unwrap_or(b',');

@@ -7,7 +7,7 @@ use crate::Columns;
 pub(super) enum Meaning {
     Reads,
     Writes,
-    /// The user or a preset says that it is to be left out.
+    /// It moves no bytes, or the user or a preset says that it is to be left out.
     Ignored,
     Unknown,
 }
@@ -15,9 +15,12 @@ pub(super) enum Meaning {
 /// Words of file systems, block devices and key-value stores. Codes have no meaning of their own: 1
 /// is libCacheSim's get, and a write in block traces.
 const READS: [&str; 5] = ["r", "read", "get", "gets", "rs"];
-const WRITES: [&str; 14] = [
-    "w", "write", "set", "add", "put", "cas", "replace", "append", "prepend", "delete", "incr", "decr", "update", "ws",
-];
+const WRITES: [&str; 13] =
+    ["w", "write", "set", "add", "put", "cas", "replace", "append", "prepend", "incr", "decr", "update", "ws"];
+
+/// Words of operations that move no bytes. A deleted object stays in simulated caches until it is
+/// replaced, since the core has no event for it.
+const NEITHER: [&str; 10] = ["delete", "del", "remove", "discard", "trim", "flush", "sync", "fsync", "head", "options"];
 
 /// The words that are known.
 pub(super) struct Words {
@@ -41,10 +44,32 @@ impl Words {
         if let Some(&(_, meaning)) = self.said.iter().find(|(word, _)| is(word)) {
             return meaning;
         }
-        match () {
-            () if READS.into_iter().any(is) => Meaning::Reads,
-            () if WRITES.into_iter().any(is) => Meaning::Writes,
-            () => Meaning::Unknown,
+        known(text)
+    }
+
+    /// The meaning of a word, as it was said; if none was said, as everybody knows it.
+    pub(super) fn own(&self, text: &[u8]) -> Meaning {
+        let is = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
+        match self.said.iter().find(|(word, _)| is(word)) {
+            Some(&(_, meaning)) => meaning,
+            None if self.said.is_empty() => known(text),
+            None => Meaning::Unknown,
         }
     }
+}
+
+/// The meaning that a word has everywhere.
+fn known(text: &[u8]) -> Meaning {
+    let is = |word: &str| text.eq_ignore_ascii_case(word.as_bytes());
+    match () {
+        () if READS.into_iter().any(is) => Meaning::Reads,
+        () if WRITES.into_iter().any(is) => Meaning::Writes,
+        () if NEITHER.into_iter().any(is) => Meaning::Ignored,
+        () => Meaning::Unknown,
+    }
+}
+
+/// Whether a text is a word of operations, such as `read` or `REST.GET.OBJECT`.
+pub(super) fn is_operation(text: &[u8]) -> bool {
+    text.starts_with(b"REST.") || known(text) != Meaning::Unknown
 }

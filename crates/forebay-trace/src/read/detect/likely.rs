@@ -1,9 +1,10 @@
 //! Marks of formats in their first lines, so that a text is not taken for one that it only happens
 //! to fit.
 
-use crate::preset::Told;
-use crate::read::text::{Fields, number};
-use crate::{Format, Preset};
+use crate::preset::{Times, Told};
+use crate::read::csv::Csv;
+use crate::read::text::{Fields, number, seconds};
+use crate::{Column, Columns, Format, Preset, read};
 
 /// The lines that are not empty.
 fn filled(lines: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
@@ -19,37 +20,45 @@ pub(super) fn particular(format: Format, lines: &[u8]) -> bool {
         Format::Ftrace => has(b"block_rq_issue:"),
         Format::S3Log => has(b" REST."),
         Format::AccessLog => has(b"] \""),
+        Format::Spc => spc(lines),
+        // Windows counts from 1601, in 100 ns: the year 2000 is beyond this.
+        Format::Msr => {
+            let time = |line: &[u8]| number(&line[..memchr::memchr(b',', line).unwrap_or(0)]);
+            filled(lines).any(|line| time(line).is_some_and(|time| time > 125_000_000_000_000_000))
+        }
         Format::Strace => has(b") = ") || has(b"<unfinished ...>"),
         _ => true,
     }
 }
 
-/// Whether lines look like those of a preset without a header: so many fields, and times that do
-/// not go back.
+/// Whether lines look like those of a preset without a header.
 pub(super) fn preset(preset: Preset, lines: &[u8]) -> bool {
-    let Told::Lines(least, most) = preset.told() else { return false };
-    let columns = preset.columns();
-    let delimiter = columns.delimiter.unwrap_or(b',');
-    let fields = |line| fields(line, delimiter);
-    let counted = filled(lines).all(|line| (least..=most).contains(&fields(line).len()));
-    counted
-        && match preset.name() {
-            // Any three numbers fit these, so sizes must be sizes and times must rise.
-            "webcachesim" => rising(lines, delimiter, 0) && column(lines, delimiter, 2).all(positive),
-            "libcachesim" => {
-                let next = |text: &[u8]| text == b"-1" || number(text).is_some();
-                rising(lines, delimiter, 0)
-                    && column(lines, delimiter, 2).all(positive)
-                    && column(lines, delimiter, 3).all(next)
-                    && header(lines, delimiter).is_none_or(|names| names.ends_with(b"next_access_vtime"))
-            }
-            // Seconds since 1970, after 2001.
-            "tencent-block" => {
-                column(lines, delimiter, 0).all(|text| number(text).is_some_and(|at| at >= 1_000_000_000))
-            }
-            "disksim" => column(lines, delimiter, 3).all(positive),
-            _ => true,
-        }
+    let Told::Lines(marks) = preset.told() else { return false };
+    let columns = read::preset_columns(preset, &Columns::default(), lines);
+    let usual = columns.delimiter == preset.columns().delimiter;
+    // Another delimiter than the usual one needs a mark that mere numbers do not have.
+    let marked = columns.operation.as_ref().is_some_and(|operation| *operation != Column::Absent);
+    let Ok(csv) = Csv::new(&columns, lines) else { return false };
+    (usual || marked && marks.times != Times::Rising)
+        && csv.looks_like(marks, lines)
+        && (preset.name() != "libcachesim" || next_requests(&csv, lines))
+}
+
+/// Whether the fourth column is the next request's number, which libCacheSim writes.
+fn next_requests(csv: &Csv, lines: &[u8]) -> bool {
+    const NAME: &[u8] = b"next_access_vtime";
+    let first = filled(lines).next().unwrap_or_default();
+    if csv.header() { first.ends_with(NAME) } else { csv.names_next_requests(3, lines) }
+}
+
+/// Whether times of the Storage Performance Council's are times: they do not go back, nor stand
+/// still while the units rise.
+fn spc(lines: &[u8]) -> bool {
+    let field = |line: &[u8], place: usize| line.split(|&byte| byte == b',').nth(place).and_then(seconds);
+    let times: Vec<Option<u64>> = filled(lines).map(|line| field(line, 4)).collect();
+    let units: Vec<Option<u64>> = filled(lines).map(|line| field(line, 0)).collect();
+    let still = times.len() > 1 && times.windows(2).all(|two| two[0] == two[1]);
+    times.iter().flatten().is_sorted() && !(still && units.windows(2).all(|two| two[0] < two[1]))
 }
 
 /// Whether lines look like those of the ARC traces: numbers of requests that rise.
@@ -59,31 +68,7 @@ pub(super) fn lis(lines: &[u8]) -> bool {
     filled(lines).all(|line| Fields::of(line).count() == 4) && rises.all(|(one, next)| one < next)
 }
 
-fn positive(text: &[u8]) -> bool {
-    number(text).is_some_and(|size| size > 0)
-}
-
-fn fields(line: &[u8], delimiter: u8) -> Vec<&[u8]> {
-    match delimiter {
-        b' ' => Fields::of(line).collect(),
-        other => line.split(|&byte| byte == other).map(<[u8]>::trim_ascii).collect(),
-    }
-}
-
-/// The first line, if it is a header: it begins with no number.
-fn header(lines: &[u8], delimiter: u8) -> Option<&[u8]> {
-    let first = filled(lines).next()?;
-    let begins = fields(first, delimiter).first().copied().unwrap_or_default();
-    begins.iter().any(|byte| !byte.is_ascii_digit() && *byte != b'.').then_some(first)
-}
-
-/// A column of the lines that are no header.
-fn column(lines: &[u8], delimiter: u8, place: usize) -> impl Iterator<Item = &[u8]> {
-    let headers = usize::from(header(lines, delimiter).is_some());
-    filled(lines).skip(headers).map(move |line| fields(line, delimiter).get(place).copied().unwrap_or_default())
-}
-
-fn rising(lines: &[u8], delimiter: u8, place: usize) -> bool {
-    let times: Option<Vec<u64>> = column(lines, delimiter, place).map(number).collect();
-    times.is_some_and(|times| times.is_sorted())
+/// Whether lines are numbers of blocks: none begins with a zero, as names such as `0012` do.
+pub(super) fn block_numbers(lines: &[u8]) -> bool {
+    filled(lines).all(|line| line == b"0" || !line.starts_with(b"0"))
 }
