@@ -96,6 +96,11 @@ class Cache:
         """The names in a folder, each as :meth:`info` has it."""
         return self._cache.list(os.fsdecode(path))
 
+    def refresh(self, path: Path = "") -> None:
+        """Forgets what a source told of the names at a path and below it, which is otherwise believed
+        for ``ttl``. The next question asks the source. Cached bytes stay: they belong to a version."""
+        self._cache.refresh(os.fsdecode(path))
+
     def hint(self, wanted: Iterable[Wanted], list: str = "default", mode: str = "append") -> None:
         """Tells what will be read next, in order, so that it is fetched ahead.
 

@@ -181,14 +181,18 @@ class ForebayFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[mis
                 found[number] = data
         return found
 
-    async def _info(self, path: str, **_: Any) -> dict[str, Any]:
+    async def _info(self, path: str, refresh: bool = False, **_: Any) -> dict[str, Any]:
         cache, inside = self._place(path)
+        if refresh:
+            await self._run(cache.refresh, inside)
         info: dict[str, Any] = await self._run(cache.info, inside)
         return {**info, "name": self._strip_protocol(path)}
 
-    async def _ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
+    async def _ls(self, path: str, detail: bool = True, refresh: bool = False, **_: Any) -> list[Any]:
         path = self._strip_protocol(path)
         cache, inside = self._place(path)
+        if refresh:
+            await self._run(cache.refresh, inside)
         try:
             entries: list[dict[str, Any]] = await self._run(cache.list, inside)
             above = path.rstrip("/")
@@ -209,6 +213,18 @@ class ForebayFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[mis
         data = await self._cat_file(rpath)
         with open(lpath, "wb") as file:
             file.write(data)
+
+    def invalidate_cache(self, path: str | None = None) -> None:
+        """Forgets what was told of names: of a path and all below it, or of all."""
+        if path is not None:
+            cache, inside = self._place(path)
+            cache.refresh(inside)
+        else:
+            with self._lock:
+                caches = [*self._caches.values(), *([self._given] if self._given else [])]
+            for cache in caches:
+                cache.refresh()
+        super().invalidate_cache(path)
 
     def created(self, path: str) -> Any:
         """Not known."""
@@ -307,6 +323,10 @@ class _Target:
         )
         named = ((entry["name"].rstrip("/").rsplit("/", 1)[-1], entry["type"] == "directory") for entry in entries)
         return [(name, folder) for name, folder in named if name]
+
+    def forget(self, path: str) -> None:
+        """Drops what the file system remembers of names."""
+        self.target.invalidate_cache(path or None)
 
     def read(self, path: str, start: int, end: int) -> bytes:
         """A range."""

@@ -89,6 +89,49 @@ def test_names_are_those_of_the_other(fs, s3, objects):
             missing()
 
 
+def test_a_folder_that_was_made_since_it_was_listed(fs, s3):
+    s3.put("made/old", b"old")
+    assert fs.ls(f"{BUCKET}/made", detail=False) == [f"{BUCKET}/made/old"]
+    s3.put("made/new/one", b"1")
+    s3.put("made/newer/one", b"1")
+    assert fs.cat(f"{BUCKET}/made/new/one") == b"1"
+    for folder in ["new", "newer"]:
+        one = f"{BUCKET}/made/{folder}/one"
+        assert fs.ls(f"{BUCKET}/made/{folder}", detail=False) == fs.find(f"{BUCKET}/made/{folder}") == [one]
+        assert fs.isdir(f"{BUCKET}/made/{folder}")
+    with pytest.raises(FileNotFoundError):
+        fs.ls(f"{BUCKET}/made/never")
+
+
+def test_names_are_forgotten_when_asked(fs, s3):
+    path = f"{BUCKET}/renewed"
+    s3.put("renewed/a", b"old")
+    assert len(fs.ls(path)) == 1 and fs.cat(f"{path}/a") == b"old"
+    for number, forget in enumerate(
+        [
+            lambda: fs.ls(path, refresh=True),
+            lambda: fs.invalidate_cache(),
+            lambda: fs.invalidate_cache(path),
+            lambda: fs.info(f"{path}/a", refresh=True),
+        ]
+    ):
+        s3.put(f"renewed/new-{number}", b"")
+        s3.put("renewed/a", b"new!" * (number + 1))
+        assert len(fs.ls(path)) == number + 1, "believed for the ttl"
+        forget()
+        assert len(fs.ls(path)) == number + 2 and fs.cat(f"{path}/a") == b"new!" * (number + 1)
+
+
+def test_names_of_any_other_file_system_are_forgotten(s3):
+    fs = ForebayFileSystem(fs=s3.client(), memory="32MiB", skip_instance_cache=True)
+    s3.put("other/a", b"a")
+    assert len(fs.ls(f"{BUCKET}/other")) == 1 and fs.info(f"{BUCKET}/other/a")["size"] == 1
+    s3.put("other/a", b"longer")
+    fs.invalidate_cache(f"{BUCKET}/other")
+    assert fs.info(f"{BUCKET}/other/a")["size"] == 6 and fs.cat(f"{BUCKET}/other/a") == b"longer"
+    fs.close()
+
+
 def test_it_gets_files(fs, objects, tmp_path):
     fs.get(f"{BUCKET}/folder", str(tmp_path / "got"), recursive=True)
     assert (tmp_path / "got/inner/deep").read_bytes() == objects["folder/inner/deep"]

@@ -61,6 +61,16 @@ impl<K: Hash + Eq, V: Clone> Recent<K, V> {
         drop(gone);
     }
 
+    /// Lets the values go whose names fit.
+    pub fn forget_those(&self, fit: impl Fn(&K) -> bool) {
+        let mut halves = self.halves.lock();
+        let Halves { young, old } = &mut *halves;
+        let gone: Vec<(K, V)> =
+            [young, old].into_iter().flat_map(|half| half.extract_if(|name, _| fit(name))).collect();
+        drop(halves);
+        drop(gone);
+    }
+
     /// Lets those go that were not asked for since this was called last.
     pub fn grow_old(&self) {
         let passed = self.halves.lock().turn();
@@ -95,6 +105,8 @@ mod tests {
         assert_eq!(recent.get(&1), None, "so it is old, and the old one is gone");
         recent.forget(&3);
         assert_eq!([2, 3].map(|name| recent.get(&name)), [Some(20), None]);
+        recent.forget_those(|&name| name == 2);
+        assert_eq!(recent.get(&2), None);
         recent.keep(7, 70);
         recent.grow_old();
         assert_eq!(recent.get(&7), Some(70), "asked for in time");

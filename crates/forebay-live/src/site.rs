@@ -145,6 +145,46 @@ impl Site {
         Ok(Found::Folder(folder))
     }
 
+    /// [`find`](Site::find) for a folder that is to be listed. If its source remembers that there is
+    /// none, the storage is asked for names in it.
+    pub fn find_folder(&self, names: &[OsString]) -> Result<Found> {
+        match self.find(names) {
+            Err(Error::NotFound(_)) if self.has_names(names)? => self.find(names),
+            found => found,
+        }
+    }
+
+    /// Whether the storage has names below a path on which there are no links.
+    fn has_names(&self, names: &[OsString]) -> Result<bool> {
+        let Some(place) = self.place(names) else { return Ok(false) };
+        match self.source(&place).source.listing(&place.path) {
+            Err(error) if error.is_of_the_storage() => Err(error),
+            listing => Ok(listing.is_ok_and(|listing| !listing.is_empty())),
+        }
+    }
+
+    /// Believes nothing that was told of a path and of all below it.
+    pub fn forget(&self, names: &[OsString]) {
+        match self.place(names) {
+            Some(place) => self.source(&place).source.forget_names(&place.path),
+            None => self.tree.branches().iter().for_each(|branch| branch.source.forget_names(Path::new(""))),
+        }
+    }
+
+    /// The place of a path, whether or not there is anything; `None` for the root over several
+    /// sources, and for a name that is none of theirs.
+    fn place(&self, names: &[OsString]) -> Option<Place> {
+        let (branch, names) = match (self.root().place, names) {
+            (Some(root), names) => (root.branch, names),
+            (None, [first, rest @ ..]) => {
+                let named = |branch: &Branch| branch.name.as_deref() == Some(first);
+                (self.tree.branches().iter().position(named)?, rest)
+            }
+            (None, []) => return None,
+        };
+        Some(Place { branch, path: names.iter().collect() })
+    }
+
     /// Finds a path below a source's root, if there is no link on it.
     fn straight(&self, folder: &Folder, names: &[OsString]) -> Result<Option<Found>> {
         let Some(root) = &folder.place else { return Ok(None) };

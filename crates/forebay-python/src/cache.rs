@@ -111,6 +111,11 @@ impl Cache {
         entries.iter().map(one).collect()
     }
 
+    fn refresh(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let shared = self.shared()?;
+        py.detach(move || shared.cache.forget(&path)).map_err(of_source)
+    }
+
     /// `wants` are (path, start, end).
     fn hint(&self, py: Python<'_>, list: &str, mode: &str, wants: Vec<(PathBuf, u64, Option<u64>)>) -> PyResult<()> {
         let mode: Mode = mode.parse().map_err(|error: UnknownMode| PyValueError::new_err(error.to_string()))?;

@@ -14,6 +14,7 @@ use forebay_core::DeviceCost;
 use forebay_source::identity::inode_number;
 use forebay_source::{
     Attributes, Entry, Error, Fetch, Identity, Kind, Listed, Listing, Name, Object, Result, Source, Then, Version,
+    waited,
 };
 use parking_lot::Mutex;
 use pyo3::exceptions::{PyFileNotFoundError, PyIsADirectoryError, PyNotADirectoryError, PyOSError, PyPermissionError};
@@ -180,6 +181,13 @@ impl Source for Target {
 
     fn listed(&self, _folder: &Path, _listed: &Listed<'_>) -> Result<Option<Attributes>> {
         Ok(None)
+    }
+
+    fn forget_names(&self, path: &Path) {
+        let wanted = path.to_owned();
+        let question = move |target: &Bound<'_, PyAny>| target.call_method1("forget", (wanted.as_os_str(),)).map(drop);
+        // A file system that cannot forget is asked as it is.
+        let _ = waited(|then| self.0.ask(path, question, then));
     }
 
     /// Far away: 20 ms to the first byte, 50 MB/s on each thread.

@@ -251,6 +251,10 @@ impl Source for FaultySource {
         self.faults.lookup(&folder.join(listed.name)).and_then(|()| self.inner.listed(folder, listed))
     }
 
+    fn forget_names(&self, path: &Path) {
+        self.inner.forget_names(path);
+    }
+
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
         self.faults.lookup(path).and_then(|()| self.inner.read_link(path))
     }

@@ -299,6 +299,9 @@ pub trait Source: Send + Sync + 'static {
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
         Err(Error::Refused { name: path.display().to_string(), errno: libc::EINVAL })
     }
+    /// Believes nothing any more that was told of a path and of all below it: the next question
+    /// goes to the storage. A source that remembers no names has nothing to do.
+    fn forget_names(&self, _path: &Path) {}
     /// The value of an extended attribute. Most storage has none.
     fn xattr(&self, path: &Path, _name: &OsStr) -> Result<Vec<u8>> {
         Err(Error::Refused { name: path.display().to_string(), errno: libc::ENODATA })

@@ -124,6 +124,10 @@ impl Source for PacedSource {
         self.inner.listed(folder, listed)
     }
 
+    fn forget_names(&self, path: &Path) {
+        self.inner.forget_names(path);
+    }
+
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
         self.inner.read_link(path)
     }

@@ -256,6 +256,10 @@ impl Source for StripedSource {
         parts.map(|parts| self.set.attributes(&path, &parts)).transpose()
     }
 
+    fn forget_names(&self, path: &Path) {
+        self.set.members.iter().for_each(|member| member.forget_names(path));
+    }
+
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
         let mut targets = self.set.all(path, |member| member.read_link(path))?;
         match targets.iter().position(|target| *target != targets[0]) {

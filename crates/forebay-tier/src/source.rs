@@ -59,6 +59,10 @@ impl Source for TieredSource {
         self.inner.listed_in(folder)
     }
 
+    fn forget_names(&self, path: &Path) {
+        self.inner.forget_names(path);
+    }
+
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
         self.inner.read_link(path)
     }

@@ -116,10 +116,18 @@ impl Cache {
         }
     }
 
+    /// Believes nothing any more that sources told of a path and of all below it.
+    pub fn forget(&self, path: &Path) -> Result<()> {
+        let names = names(path)?;
+        self.site.forget(&names);
+        self.files.forget_below(&names);
+        Ok(())
+    }
+
     /// The names in a folder, in the order of their bytes, links followed. Names that cannot be
     /// read are left out.
     pub fn list(&self, path: &Path) -> Result<Vec<Entry>> {
-        let folder = match self.site.find(&names(path)?)? {
+        let folder = match self.site.find_folder(&names(path)?)? {
             Found::Folder(folder) => folder,
             Found::File(..) => {
                 return Err(Error::Refused { name: path.display().to_string(), errno: libc::ENOTDIR });

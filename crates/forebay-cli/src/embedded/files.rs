@@ -1,5 +1,6 @@
 //! The files that are open, by path: a read of a path opens and closes nothing.
 
+use std::ffi::OsString;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,6 +78,11 @@ impl Files {
         };
         self.open.keep(path.to_owned(), Known { opened: Arc::clone(&opened), at });
         Ok(opened)
+    }
+
+    /// Lets the files go at a path and below it.
+    pub(super) fn forget_below(&self, path: &[OsString]) {
+        self.open.forget_those(|name| names(name).is_ok_and(|name| name.starts_with(path)));
     }
 
     /// Lets a file go.

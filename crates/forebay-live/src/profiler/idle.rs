@@ -227,6 +227,10 @@ impl Source for Unmeasured {
         self.inner.listed_in(folder)
     }
 
+    fn forget_names(&self, path: &Path) {
+        self.inner.forget_names(path);
+    }
+
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
         self.inner.read_link(path)
     }

@@ -68,6 +68,8 @@ struct Folder {
     asked: Option<Instant>,
     /// Until when names are asked for singly.
     singly_until: Option<Instant>,
+    /// Answers that were asked for earlier are handed on, and not kept.
+    since: Option<Instant>,
     bytes: usize,
     last_use: u64,
 }
@@ -206,9 +208,12 @@ impl Names {
         let mut state = self.state.lock();
         let record = state.folder(folder);
         let asked = match answer {
-            Ok(known) => record.singles.insert(name.to_owned(), Single::Told(known.clone())),
-            Err(_) => record.singles.remove(name),
+            Ok(known) if record.keeps(known.at) => record.singles.insert(name.to_owned(), Single::Told(known.clone())),
+            _ => record.singles.remove(name),
         };
+        if answer.as_ref().is_ok_and(|known| known.told.is_some()) {
+            state.is_there(folder, self);
+        }
         state.weigh(folder, self.limit);
         match asked {
             Some(Single::Asked(waiting)) => waiting,
@@ -248,13 +253,16 @@ impl Names {
         if large || *given_up {
             record.singly_until = Some(Instant::now() + SINGLY);
         }
-        if !large {
+        if !large && record.keeps(listing.told()) {
             // The answers for single names are older.
             record.singles.retain(|_, single| matches!(single, Single::Asked(_)));
             record.listing = Some(listing.clone());
             record.up_to.clone_from(up_to);
         }
         let waiting = record.waiting();
+        if !listing.is_empty() {
+            state.is_there(folder, self);
+        }
         state.weigh(folder, self.limit);
         waiting
     }
@@ -282,6 +290,21 @@ impl Names {
         state.weigh(folder, self.limit);
     }
 
+    /// Nothing is believed of a path and of all below it: the next question asks the storage. One
+    /// that joins a request under way gets the answer to that.
+    pub(super) fn forget_below(&self, path: &Path) {
+        let mut state = self.state.lock();
+        let above = path.parent().into_iter();
+        let below = state.folders.keys().filter(|folder| folder.starts_with(path));
+        let folders: Vec<Arc<Path>> = above.map(Arc::from).chain(below.cloned()).collect();
+        for folder in folders {
+            if let Some(record) = state.folders.get_mut(&folder) {
+                record.forget(Instant::now());
+            }
+            state.weigh(&folder, self.limit);
+        }
+    }
+
     /// The memory that the records take, in bytes, about.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
@@ -304,6 +327,19 @@ impl State {
         record
     }
 
+    /// There are names in a folder. If one above it is remembered as missing, it was made since.
+    fn is_there(&mut self, folder: &Path, names: &Names) {
+        for path in folder.ancestors() {
+            let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return };
+            let Some(record) = self.folders.get_mut(above) else { continue };
+            if record.known(name, names.ttl).is_some_and(|known| known.told.is_none()) {
+                let known = Known { told: Some(Told::Folder(None)), at: Instant::now() };
+                record.singles.insert(name.to_owned(), Single::Told(known));
+                self.weigh(above, names.limit);
+            }
+        }
+    }
+
     /// Counts the size of a folder's record, and forgets others until all fit.
     fn weigh(&mut self, folder: &Path, limit: usize) {
         if let Some(record) = self.folders.get_mut(folder) {
@@ -323,6 +359,18 @@ impl State {
 }
 
 impl Folder {
+    /// Whether an answer that was asked for at that time is believed.
+    fn keeps(&self, asked: Instant) -> bool {
+        self.since.is_none_or(|since| asked >= since)
+    }
+
+    /// Believes nothing that was asked for before `now`.
+    fn forget(&mut self, now: Instant) {
+        (self.listing, self.up_to, self.singly_until) = (None, None, None);
+        self.singles.retain(|_, single| matches!(single, Single::Asked(_)));
+        self.since = Some(now);
+    }
+
     /// Bytes that it takes, about.
     fn weight(&self) -> usize {
         let listing = self.listing.as_ref().map_or(0, Listing::bytes);

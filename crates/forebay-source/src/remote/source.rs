@@ -284,6 +284,12 @@ impl Source for RemoteSource {
         self.view.look_up(&path.clone(), move |found| then(found.and_then(|found| view.open(&path, &found.told))));
     }
 
+    fn forget_names(&self, path: &Path) {
+        if let Ok(path) = names_of(path) {
+            self.view.asker.names.forget_below(&path);
+        }
+    }
+
     fn listed(&self, folder: &Path, listed: &Listed<'_>) -> Result<Option<Attributes>> {
         Ok(self.view.attributes(&folder.join(listed.name), &Told::of(listed), Some(listed.told)))
     }

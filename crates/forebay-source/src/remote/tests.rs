@@ -227,6 +227,40 @@ fn what_was_told_is_believed_no_longer_than_said() {
 }
 
 #[test]
+fn a_folder_that_was_made_is_there_once_a_name_below_it_is() {
+    for page in [None, Some(1000)] {
+        let shelf = Arc::new(Shelf { page, ..Shelf::of(["data/old".to_owned()]) });
+        let source = source(&shelf, LONG, PLENTY);
+        assert_eq!(source.list(Path::new("data")).unwrap().len(), 1);
+        shelf.files.lock().insert("data/new/inner/file".into(), 5);
+        for missing in ["data/new", "data/new"] {
+            assert!(matches!(source.stat(Path::new(missing)), Err(Error::NotFound(_))), "as it was listed");
+        }
+        assert_eq!(source.stat(Path::new("data/new/inner/file")).unwrap().size, 5);
+        let before = shelf.requests();
+        assert_eq!(source.stat(Path::new("data/new")).unwrap().kind, Kind::Folder);
+        assert_eq!(shelf.requests(), before);
+    }
+}
+
+#[test]
+fn forgotten_names_are_asked_for_and_so_are_those_below() {
+    let shelf = Arc::new(Shelf::of(many(5)).paged(1000));
+    let source = source(&shelf, LONG, PLENTY);
+    let listed = |folder: &str| source.list(Path::new(folder)).unwrap().len();
+    assert_eq!((listed(""), listed("folder")), (1, 5));
+    shelf.files.lock().extend([("folder/more".into(), 1), ("other".into(), 1)]);
+    source.forget_names(Path::new("elsewhere"));
+    assert_eq!((listed(""), listed("folder")), (2, 5), "the names beside it, and not those below another");
+    shelf.files.lock().insert("third".into(), 1);
+    source.forget_names(Path::new("folder/more"));
+    assert_eq!((listed(""), listed("folder")), (2, 6));
+    shelf.files.lock().insert("folder/last".into(), 1);
+    source.forget_names(Path::new(""));
+    assert_eq!((listed(""), listed("folder")), (3, 7));
+}
+
+#[test]
 fn a_file_that_turns_out_changed_is_asked_for_anew() {
     let shelf = Arc::new(Shelf::of(many(10)).paged(1000));
     let source = source(&shelf, LONG, PLENTY);
