@@ -28,6 +28,13 @@ impl LeftOut {
         }
     }
 
+    /// Counts records of a format without texts.
+    pub(crate) fn add_many(&mut self, kind: &'static str, records: u64) {
+        if records > 0 {
+            *self.counts.entry(kind).or_default().entry(Box::default()).or_default() += records;
+        }
+    }
+
     /// All of them.
     pub(crate) fn all(&self) -> Vec<Counted> {
         let mut all = Vec::new();

@@ -123,6 +123,13 @@ pub(crate) fn number(text: &[u8]) -> Option<u64> {
     }
 }
 
+/// A whole number as in `0x1000`.
+pub(crate) fn hexadecimal(text: &[u8]) -> Option<u64> {
+    let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X"))?;
+    let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
+    u64::from_str_radix(digits, 16).ok()
+}
+
 /// The number of an object that is one: with a zero before it, as in `0012`, it is a name.
 pub(crate) fn own_number(text: &[u8]) -> Option<u64> {
     number(text).filter(|_| text == b"0" || !text.starts_with(b"0"))
