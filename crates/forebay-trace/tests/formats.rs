@@ -47,7 +47,7 @@ fn names(source: &dyn Source) -> Vec<(u64, String)> {
 #[test]
 fn lirs_skips_stars_and_empty_lines() {
     let block = |number: u64| request(0, 0, number * 4096, 4096, 0, 'r');
-    assert_eq!(read("x", b"7\n*\n\n8\r\n 9 \n7", &Options::default()), [block(7), block(8), block(9), block(7)]);
+    assert_eq!(read("x", b"7\n*\n\n8\r\n 9 \n7\n", &Options::default()), [block(7), block(8), block(9), block(7)]);
     let error = error("x", b"7\n8\nnine\n", &of(Format::Lirs));
     assert_eq!(error, "x: record 3: `nine` is no block number");
 }
