@@ -58,10 +58,16 @@ pub struct Columns {
 
 /// A description of columns that makes no sense.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{part}` describes no column; say it as in time-col=1,obj-id-col=2; known are {known}", known = KEYS.join(", "))]
-pub struct UnknownColumns {
-    /// The part of the text.
-    pub part: String,
+pub enum UnknownColumns {
+    /// A part of it is unknown.
+    #[error("`{0}` describes no column; say it as in time-col=1,obj-id-col=2; known are {known}", known = KEYS.join(", "))]
+    Part(String),
+    /// Two parts say the same thing.
+    #[error("`{0}` is said twice")]
+    Twice(String),
+    /// A word of an operation has two meanings.
+    #[error("the operation `{0}` is said to be two of reads, writes and ignored")]
+    Word(String),
 }
 
 /// The keys that a description may have, each with an example.
@@ -93,10 +99,25 @@ impl FromStr for Columns {
     /// column may also be called by its name in the header, or `none`.
     fn from_str(text: &str) -> Result<Columns, UnknownColumns> {
         let mut columns = Columns::default();
+        let mut said: Vec<&str> = Vec::new();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            columns.set(part).ok_or_else(|| UnknownColumns { part: part.to_owned() })?;
+            columns.set(part).ok_or_else(|| UnknownColumns::Part(part.to_owned()))?;
+            let key = part.split('=').next().unwrap_or_default().trim();
+            // Files are the objects of ranges.
+            let key = if key == "file-col" { "obj-id-col" } else { key };
+            if said.contains(&key) {
+                return Err(UnknownColumns::Twice(key.to_owned()));
+            }
+            said.push(key);
         }
-        Ok(columns)
+        let words: Vec<&Box<str>> = [&columns.reads, &columns.writes, &columns.ignored].into_iter().flatten().collect();
+        let twice = |&(number, word): &(usize, &&Box<str>)| {
+            words[..number].iter().any(|other| other.eq_ignore_ascii_case(word))
+        };
+        match words.iter().enumerate().find(twice) {
+            Some((_, word)) => Err(UnknownColumns::Word(word.to_string())),
+            None => Ok(columns),
+        }
     }
 }
 

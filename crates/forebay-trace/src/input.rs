@@ -2,6 +2,7 @@
 //! compression, not the name. Several members (gzip), streams (bzip2, xz) or frames (zstd) in a row
 //! are one content. A zip holds one file.
 
+mod gzip;
 mod zip;
 
 use std::fs::File;
@@ -81,7 +82,7 @@ impl Input {
         let content: Box<dyn Read + Send> = match compression {
             None => Box::new(whole),
             Some("bzip2") => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(whole))),
-            Some("gzip") => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(whole))),
+            Some("gzip") => Box::new(gzip::Members::new(buffered(whole))),
             Some("xz") => {
                 let stream = Stream::new_stream_decoder(XZ_MEMORY, CONCATENATED)?;
                 Box::new(liblzma::bufread::XzDecoder::new_stream(buffered(whole), stream))
@@ -231,6 +232,13 @@ mod tests {
             raw.truncate(raw.len() - 3);
             assert!(content(raw).is_err());
         }
+    }
+
+    #[test]
+    fn zeros_behind_gzip_are_no_damage() {
+        let members = [gzip(b"one "), gzip(b"two")].concat();
+        assert_eq!(content([members.clone(), vec![0; 100_000]].concat()).unwrap(), b"one two");
+        assert!(content([members, vec![0, 0, 7]].concat()).is_err());
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub struct Preset(u8);
 pub(crate) enum Told {
     /// By the names in the header.
     Header,
+    /// By this name in the header, which files need not have.
+    Named(&'static str),
     /// By lines with these marks.
     Lines(Marks),
     /// Only by the user.
@@ -87,12 +89,12 @@ const PRESETS: [Entry; 20] = [
         summary: "images of Wikimedia's CDN, 2019",
         source: "wikitech.wikimedia.org, Data_Lake/Traffic/Caching",
         columns: "time-col=1,obj-id-col=2,obj-size-col=4,op-col=none,delimiter=tab,obj-id-is-num=0",
-        told: Told::Never },
+        told: Told::Named("hashed_path_query") },
     Entry { name: "wikimedia-text", also: &["wikipedia-text"],
         summary: "pages of Wikimedia's CDN, 2019",
         source: "wikitech.wikimedia.org, Data_Lake/Traffic/Caching",
         columns: "time-col=1,obj-id-col=2,obj-size-col=3,op-col=none,delimiter=tab,obj-id-is-num=0",
-        told: Told::Never },
+        told: Told::Named("hashed_host_path_query") },
     Entry { name: "wikibench", also: &[],
         summary: "pages of Wikipedia, 2007; objects without sizes",
         source: "Urdaneta, Pierre and van Steen, Computer Networks 2009; wikibench.eu",

@@ -78,6 +78,8 @@ pub struct Reading {
     pub left_out: Vec<LeftOut>,
     /// Reasons why the trace may mean something else, each with the remedy.
     pub doubts: Vec<String>,
+    /// Whether its objects have no sizes, so that each counts as one byte.
+    pub without_sizes: bool,
 }
 
 /// Lines of a trace that are no requests.

@@ -184,3 +184,102 @@ fn what_the_user_says_comes_before_a_preset() {
     // One column of keys is no table until it is said to be one.
     assert_eq!(told("1\n2\n1\n", "", "obj-id-is-num=0").format(), "csv");
 }
+
+#[test]
+fn columns_are_known_by_many_names_and_their_units() {
+    for (header, line, len) in [
+        ("timestamp_ms,uri,size_bytes", "1500,a,700", 700),
+        ("ts_ns,item,response_bytes", "1500000000,a,700", 700),
+        ("unix_time,video_id,bytes_sent", "1.5,a,700", 700),
+        ("t,page_id,content_length", "1.5,a,700", 700),
+        ("Date,url,size_kb", "2026-11-28T10:00:01.5Z,a,3", 3072),
+        ("time (ms),key,size_b", "1500,a,700", 700),
+    ] {
+        let first = if line.starts_with("2026") { "2026-11-28T10:00:00Z,b,1" } else { "0,b,1" };
+        let found = read(&format!("{header}\n{first}\n{line}\n"));
+        assert_eq!((found.requests[1].len, found.requests[1].at.0), (len, 1_500_000_000), "{header}");
+        assert!(found.shape == Shape::Objects && !found.reading.without_sizes, "{header}");
+    }
+    let found = read("time,size_kb,key\n1,3,a\n");
+    assert!(found.doubts().contains("`size_kb` is taken for units of 1024 bytes"), "{}", found.doubts());
+    for header in ["time,lba,sectors,op", "time,sector,size_sectors,op"] {
+        let found = read(&format!("{header}\n1,100,8,R\n2,108,8,W\n"));
+        assert_eq!((found.requests[1].offset, found.requests[1].len), (108 * 512, 4096), "{header}");
+        assert!(found.doubts().contains("units of 512 bytes"), "{}", found.doubts());
+    }
+    let found = read("time,lba,size,op\n1,100,8,R\n2,0x6c,8,W\n");
+    assert_eq!((found.requests[1].offset, found.requests[1].len), (108 * 512, 8));
+    assert!(found.doubts().contains("sizes are below 512: if they are sectors"), "{}", found.doubts());
+}
+
+#[test]
+fn without_sizes_every_object_is_one_byte_and_that_is_said() {
+    for found in [read("time,key\n1,a\n2,b\n"), told("1 a 500\n2 b 700\n", "", "obj-id-col=2")] {
+        assert!(found.reading.without_sizes && found.requests.iter().all(|request| request.len == 1));
+        assert!(found.doubts().contains("no column of sizes: each object counts as one byte"), "{}", found.doubts());
+    }
+    assert!(told("1234", "u32", "").reading.without_sizes);
+}
+
+#[test]
+fn requests_of_no_bytes_are_left_out_of_every_format() {
+    for (content, format) in [
+        ("time,key,size\n1,a,0\n2,b,5\n", "csv"),
+        ("time,file,offset,size\n1,a,0,0\n2,b,0,5\n", "csv"),
+        ("1 7 0\n2 8 5\n", "webcachesim"),
+    ] {
+        let found = told(content, format, "");
+        assert_eq!((found.requests.len(), found.left_out()), (1, vec!["1 × of no bytes".to_owned()]), "{content}");
+    }
+    let record = |bytes: u8| [&[0; 12][..], &[bytes, 0, 0, 0], &[0xff; 8]].concat();
+    let found = tried(&[record(0), record(5)].concat(), &options("oracle-general", "")).unwrap();
+    assert_eq!((found.requests.len(), found.left_out()), (1, vec!["1 × of no bytes".to_owned()]));
+}
+
+#[test]
+fn contradictions_are_refused() {
+    for (columns, expected) in [
+        ("reads=1,writes=1", "the operation `1` is said to be two of reads, writes and ignored"),
+        ("reads=get,ignored=GET", "`GET` is said to be two"),
+        ("time-col=1,time-col=2", "`time-col` is said twice"),
+        ("obj-id-col=1,file-col=2", "`obj-id-col` is said twice"),
+    ] {
+        let text = columns.parse::<forebay_trace::Columns>().unwrap_err().to_string();
+        assert!(text.contains(expected), "{text}");
+    }
+    assert!(wrong("1,2,3\n", "", "time-col=1,obj-id-col=1").contains("column 1 is said to be two things"));
+    assert!(wrong("time,id\n1,2\n", "", "time-col=time,obj-id-col=1").contains("column 1 is said to be two things"));
+}
+
+#[test]
+fn deletes_are_no_requests() {
+    let twitter = "0,a,3,97,5,get,0\n1,a,3,97,5,delete,0\n";
+    let meta = "key,op,size,op_count,key_size\n9,GET,83,1,17\n9,DELETE,0,3,17\n";
+    let csv = "time,key,size,op\n0,a,100,get\n1,a,100,DELETE\n";
+    let ibm = "0 REST.GET.OBJECT 8d4f 100 0 99\n5 REST.DELETE.OBJECT 8d4f\n";
+    for (content, format, word) in [
+        (twitter, "twitter", "delete"),
+        (meta, "meta-kv-2022", "DELETE"),
+        (csv, "csv", "DELETE"),
+        (ibm, "ibm-object", ""),
+    ] {
+        let found = read(content);
+        assert_eq!((found.format(), found.requests.len(), found.requests[0].len), (format, 1, 100));
+        let left_out = found.left_out().join("; ");
+        assert!(left_out.starts_with("1 × operation") && left_out.contains(word), "{left_out}");
+        assert_eq!(found.doubts().contains("`op_count` is not read"), format == "meta-kv-2022");
+    }
+}
+
+#[test]
+fn times_that_are_none_say_the_remedy() {
+    for (time, unit) in [("1577808144360", "ms"), ("1577808144360767", "us"), ("1577808144360767123", "ns")] {
+        let text = refusal(&format!("time,key,size\n{time},a,100\n"));
+        assert!(text.contains(&format!("in which unit is it? say so, as in --columns time-unit={unit}")), "{text}");
+        assert_eq!(told(&format!("time,key,size\n{time},a,100\n"), "", &format!("time-unit={unit}")).requests.len(), 1);
+    }
+    for time in ["1.6e9", "2/03/2016 10:00:00"] {
+        let text = wrong(&format!("time,key,size\n{time},a,100\n"), "csv", "");
+        assert!(text.contains("numbers without an exponent") && text.contains("time-col=none"), "{text}");
+    }
+}

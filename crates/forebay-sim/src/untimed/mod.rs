@@ -169,6 +169,12 @@ pub enum Error {
     /// Sizes count only for whole objects.
     #[error("the trace is of ranges, whose blocks are all of one size; sizes count where it is of whole objects")]
     Ranges,
+    /// Without sizes, ratios of bytes would be those of requests.
+    #[error(
+        "the trace has no sizes, which --sizes counts; say where they are, as in --columns obj-size-col=3, or leave \
+         --sizes out"
+    )]
+    WithoutSizes,
     /// OPT numbers references in 32 bits.
     #[error("OPT needs a trace of less than 2^32 references; sample it, or leave OPT out")]
     TooLong,

@@ -4,7 +4,7 @@ mod twins;
 
 use forebay_sim::Unwatched;
 use forebay_sim::untimed::{Capacity, SizedOptions, SizedOutcome, SizedPolicy, SizedRun, replay_sized};
-use forebay_trace::{Memory, Operation, Request, Shape, Source};
+use forebay_trace::{Memory, Operation, Request, Shape, Source, open_bytes};
 use proptest::prelude::*;
 use twins::{Missed, Rules};
 
@@ -121,6 +121,10 @@ fn what_cannot_be_counted_in_bytes_says_so() {
     let blocks = SizedRun { capacity: Capacity::Blocks(7), ..run };
     let error = replay_sized(&objects, &SizedOptions::default(), &[blocks], &Unwatched).unwrap_err().to_string();
     assert!(error.contains("counted in bytes"), "{error}");
+    // Keys alone, of which each would count as one byte.
+    let keys = || open_bytes("keys".as_ref(), b"time,key\n1,a\n2,b\n".to_vec(), &forebay_trace::Options::default());
+    let error = replay_sized(&keys, &SizedOptions::default(), &[run], &Unwatched).unwrap_err().to_string();
+    assert!(error.contains("has no sizes, which --sizes counts"), "{error}");
 }
 
 /// Landlord as it is told: each object has a credit, rent is charged for every byte, and an object

@@ -19,13 +19,17 @@ pub(crate) struct AccessLog {
     clock: Clock,
     objects: Names,
     clients: Names,
+    /// The name of an object, for its memory.
+    name: Vec<u8>,
+    parts: Parts,
     left_out: LeftOut,
 }
 
 impl Default for AccessLog {
     fn default() -> AccessLog {
         let (objects, clients) = (Names::default(), Names::default());
-        AccessLog { clock: Clock::new(1), objects, clients, left_out: LeftOut::default() }
+        let (parts, left_out) = (Parts::default(), LeftOut::default());
+        AccessLog { clock: Clock::new(1), objects, clients, name: Vec::new(), parts, left_out }
     }
 }
 
@@ -64,6 +68,24 @@ impl<'a> Iterator for LogFields<'a> {
     }
 }
 
+/// The answers that had only a part of an object, whose size the log does not have.
+#[derive(Default)]
+pub(crate) struct Parts(u64);
+
+impl Parts {
+    pub(crate) fn add(&mut self) {
+        self.0 += 1;
+    }
+
+    /// The doubt about them.
+    pub(crate) fn doubt(&self) -> Vec<String> {
+        let parts = self.0;
+        let doubt =
+            || format!("{parts} answers of status 206 are parts of objects: they count with the bytes of the part");
+        (parts > 0).then(doubt).into_iter().collect()
+    }
+}
+
 /// Method and target of a request's line, `GET /a HTTP/1.1`.
 pub(crate) struct Asked<'a> {
     pub(crate) method: &'a [u8],
@@ -85,7 +107,13 @@ impl Line for AccessLog {
         }
         let mut fields = LogFields::of(line);
         let mut field = |what: &str| fields.next().ok_or_else(|| format!("it has no {what}"));
-        let (client, _, _, time) = (field("client")?, field("identity")?, field("user")?, field("time")?);
+        let (mut client, identity, _, mut time) =
+            (field("client")?, field("identity")?, field("user")?, field("time")?);
+        // Apache's `vhost_combined` has the server before the client.
+        let mut host: &[u8] = b"";
+        if log_time(time).is_none() && memchr::memchr(b':', client).is_some() {
+            (host, client, time) = (client, identity, field("time")?);
+        }
         let (asked, status, bytes) = (field("request")?, field("status")?, field("number of bytes")?);
         let wrong = |what: &str, text: &[u8]| format!("{} is no {what}", quoted(text));
         let nanos = log_time(time).ok_or_else(|| wrong("time, as in 10/Oct/2000:13:55:36 -0700", time))?;
@@ -106,7 +134,13 @@ impl Line for AccessLog {
             return Ok(None);
         };
         let handler = u32::try_from(self.clients.number(client)).unwrap_or(u32::MAX);
-        let (file, at) = (self.objects.number(target), self.clock.at(nanos));
+        if status == 206 {
+            self.parts.add();
+        }
+        self.name.clear();
+        self.name.extend_from_slice(host);
+        self.name.extend_from_slice(target);
+        let (file, at) = (self.objects.number(&self.name), self.clock.at(nanos));
         Ok(Some(Request { at, file, len, handler, ..Request::default() }))
     }
 
@@ -119,6 +153,6 @@ impl Line for AccessLog {
     }
 
     fn reading(&self) -> Reading {
-        Reading { left_out: self.left_out.all(), ..Reading::default() }
+        Reading { left_out: self.left_out.all(), doubts: self.parts.doubt(), ..Reading::default() }
     }
 }

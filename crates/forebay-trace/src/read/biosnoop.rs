@@ -51,21 +51,22 @@ impl Biosnoop {
         };
         let len: u32 =
             number(bytes).and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| wrong("number of bytes", bytes))?;
-        let (Some(operation), 1..) = (operation, len) else {
+        let Some(operation) = operation else {
             self.left_out.add("kind", kind);
             return Ok(None);
         };
         let offset = number(sector).and_then(|sector| sector.checked_mul(SECTOR));
         let offset = offset.ok_or_else(|| wrong("sector", sector))?;
         let (file, at) = (self.disks.number(disk), self.clock.at(nanos));
-        Ok(Some(Request { at, file, offset, len, handler, operation, context: 0 }))
+        Ok(self.left_out.unless_empty(Request { at, file, offset, len, handler, operation, context: 0 }))
     }
 }
 
 impl Line for Biosnoop {
     fn line(&mut self, line: &[u8]) -> Result<Option<Request>, String> {
         let fields: Vec<&[u8]> = Fields::of(line).collect();
-        if fields.is_empty() {
+        // Older ones say first that they are tracing, and how to end them.
+        if fields.is_empty() || fields[0].starts_with(b"Tracing") {
             return Ok(None);
         }
         if fields[0].starts_with(b"TIME") {

@@ -6,13 +6,14 @@
 //! ```
 //!
 //! One action is the request ([`Options::action`](crate::Options::action)). A kind with `R` reads,
-//! one with `W` writes. Discards and flushes move no data and are skipped, as are notes and the
-//! summary at the end. The process is the handler.
+//! one with `W` writes. Discards, flushes and notes move no data. They are left out, as are other
+//! actions; the summary at the end is skipped. The process is the handler.
 
 use crate::read::clock::Clock;
+use crate::read::left_out::LeftOut;
 use crate::read::names::Names;
 use crate::read::text::{Fields, Line, number, quoted, seconds};
-use crate::{FileInfo, Operation, Request, Shape};
+use crate::{FileInfo, Operation, Reading, Request, Shape};
 
 const SECTOR: u32 = 512;
 
@@ -21,12 +22,19 @@ pub(crate) struct Blkparse {
     clock: Clock,
     devices: Names,
     summary: bool,
+    left_out: LeftOut,
 }
 
 impl Blkparse {
     /// A decoder that counts this action.
     pub(crate) fn new(action: u8) -> Blkparse {
-        Blkparse { action, clock: Clock::new(1), devices: Names::default(), summary: false }
+        Blkparse {
+            action,
+            clock: Clock::new(1),
+            devices: Names::default(),
+            summary: false,
+            left_out: LeftOut::default(),
+        }
     }
 
     fn request(&mut self, line: &[u8]) -> Option<Result<Request, String>> {
@@ -37,12 +45,19 @@ impl Blkparse {
         if kind.is_empty() || !is_device(device) {
             return Some(Err(format!("{} is no line of blkparse", quoted(line))));
         }
-        let discards = kind.contains(&b'D');
+        if action != [self.action] {
+            self.left_out.add("action", action);
+            return None;
+        }
         let operation = match () {
-            () if action != [self.action] || discards => return None,
-            () if kind.contains(&b'R') => Operation::Read,
-            () if kind.contains(&b'W') => Operation::Write,
-            () => return None,
+            () if kind.contains(&b'D') => None,
+            () if kind.contains(&b'R') => Some(Operation::Read),
+            () if kind.contains(&b'W') => Some(Operation::Write),
+            () => None,
+        };
+        let Some(operation) = operation else {
+            self.left_out.add("kind", kind);
+            return None;
         };
         let wrong = |what: &str, text: &[u8]| Some(Err(format!("{} is no {what}", quoted(text))));
         let Some(nanos) = seconds(time) else { return wrong("time", time) };
@@ -52,6 +67,7 @@ impl Blkparse {
         let (sector, plus, sectors) = (field(), field(), field());
         // An empty flush has a kind that writes, and neither sector nor length.
         if plus != b"+" && kind.contains(&b'F') {
+            self.left_out.add("kind", kind);
             return None;
         }
         let offset = number(sector).and_then(|sector| sector.checked_mul(SECTOR.into()));
@@ -59,11 +75,8 @@ impl Blkparse {
         let Some(len) = number(sectors).and_then(|sectors| u32::try_from(sectors).ok()?.checked_mul(SECTOR)) else {
             return wrong("number of sectors", sectors);
         };
-        if len == 0 {
-            return None;
-        }
         let (file, at) = (self.devices.number(device), self.clock.at(nanos));
-        Some(Ok(Request { at, file, offset, len, handler, operation, context: 0 }))
+        self.left_out.unless_empty(Request { at, file, offset, len, handler, operation, context: 0 }).map(Ok)
     }
 }
 
@@ -94,5 +107,9 @@ impl Line for Blkparse {
 
     fn files(&self) -> Vec<FileInfo> {
         self.devices.files(0)
+    }
+
+    fn reading(&self) -> Reading {
+        Reading { left_out: self.left_out.all(), ..Reading::default() }
     }
 }

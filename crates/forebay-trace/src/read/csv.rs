@@ -10,6 +10,7 @@
 //! Objects are numbers if they are in all of the first lines, and none begins with a zero.
 
 mod layout;
+mod names;
 mod operation;
 mod plausible;
 mod sample;
@@ -22,7 +23,7 @@ use crate::read::calendar::timestamp;
 use crate::read::clock::Clock;
 use crate::read::left_out::LeftOut;
 use crate::read::names::Names;
-use crate::read::text::{Line, decimal, number, own_number, quoted};
+use crate::read::text::{Line, decimal, hexadecimal, number, own_number, quoted};
 use crate::{Columns, FileInfo, Operation, Reading, Request, Shape};
 pub(crate) use layout::likely_delimiter;
 use layout::{Layout, split};
@@ -64,10 +65,10 @@ impl Csv {
         let layout = Layout::new(columns, first, delimiter)?;
         let mut csv = Csv {
             places: layout.unit.checked_ilog10().unwrap_or(0),
-            layout,
             delimiter,
-            offset_unit: columns.offset_unit.unwrap_or(1).into(),
-            size_unit: columns.size_unit.unwrap_or(1).into(),
+            offset_unit: layout.offset_unit,
+            size_unit: layout.size_unit,
+            layout,
             clock: Clock::new(1),
             names: Names::default(),
             name: Vec::new(),
@@ -82,13 +83,14 @@ impl Csv {
             fields: Vec::new(),
         };
         csv.decide(&Sample::of(lines, delimiter, csv.layout.header));
+        csv.doubts = csv.weak_points(columns, lines);
         Ok(csv)
     }
 
     /// The same for columns that were guessed: it has the doubts about them.
     pub(crate) fn guessed(columns: &Columns, lines: &[u8]) -> Result<Csv, String> {
         let mut csv = Csv::new(columns, lines)?;
-        csv.doubts = csv.judged(lines);
+        csv.doubts.extend(csv.judged(lines));
         Ok(csv)
     }
 
@@ -114,7 +116,8 @@ impl Csv {
 
     fn number(&self, line: &[u8], column: Option<usize>, what: &str) -> Result<Option<u64>, String> {
         let Some(text) = self.field(line, column, what)? else { return Ok(None) };
-        number(text).map(Some).ok_or_else(|| wrong(column, what, text))
+        let value = number(text).or_else(|| hexadecimal(text));
+        value.map(Some).ok_or_else(|| wrong(column, what, text))
     }
 
     fn small(&self, line: &[u8], column: Option<usize>, what: &str) -> Result<Option<u32>, String> {
@@ -201,13 +204,13 @@ impl Csv {
         let time = self.layout.time;
         if let Some(text) = self.field(line, time, "time")? {
             let nanos = decimal(text, self.places).or_else(|| timestamp(text));
-            request.at = self.clock.at(nanos.ok_or_else(|| wrong(time, "time", text))?);
+            request.at = self.clock.at(nanos.ok_or_else(|| no_time(time, text))?);
         }
-        if size == 0 && self.layout.offset.is_some() {
+        if size == 0 {
             self.left_out.add("of no bytes", b"");
             return Ok(None);
         }
-        request.len = u32::try_from(size.max(1)).unwrap_or(u32::MAX);
+        request.len = u32::try_from(size).unwrap_or(u32::MAX);
         let layout = &self.layout;
         if let Some(offset) = self.number(line, layout.offset, "offset")? {
             let beyond = || format!("column {}: no file has a byte there", layout.offset.unwrap_or(0) + 1);
@@ -217,6 +220,24 @@ impl Csv {
         request.context = self.small(line, layout.context, "context")?.unwrap_or(0);
         request.file = self.object(line)?.unwrap_or(0);
         Ok(Some(request))
+    }
+}
+
+/// Why a text is no time, and the remedy.
+fn no_time(column: Option<usize>, text: &[u8]) -> String {
+    let wrong = wrong(column, "time", text);
+    let digits = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    let unit = match digits {
+        18.. => "ns",
+        15.. => "us",
+        _ => "ms",
+    };
+    match decimal(text, 0) {
+        Some(_) => format!("{wrong} in this unit; in which unit is it? say so, as in --columns time-unit={unit}"),
+        None => format!(
+            "{wrong}: numbers without an exponent, such as 1.5, and dates such as 2026-11-28T10:00:00Z are; \
+             time-col=none reads the trace without times"
+        ),
     }
 }
 
@@ -246,6 +267,13 @@ impl Line for Csv {
 
     fn reading(&self) -> Reading {
         let (columns, unused) = (self.layout.read(), self.layout.unused());
-        Reading { columns, unused, left_out: self.left_out.all(), doubts: self.doubts.clone(), ..Reading::default() }
+        Reading {
+            columns,
+            unused,
+            left_out: self.left_out.all(),
+            doubts: self.doubts.clone(),
+            without_sizes: self.without_sizes(),
+            ..Reading::default()
+        }
     }
 }

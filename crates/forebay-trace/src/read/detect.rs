@@ -2,7 +2,6 @@
 
 mod likely;
 
-use crate::preset::Told;
 use crate::read::csv::Csv;
 use crate::read::{decoder, oracle_general, vscsi};
 use crate::{Columns, Format, Options, Preset, Request};
@@ -135,7 +134,7 @@ impl Lines<'_> {
         }
         let by_header = |preset: &Preset| {
             let fit = self.fit(Format::Preset(*preset), lines);
-            preset.told() == Told::Header && fit.most() && fit.requests > 0
+            likely::header(*preset, lines) && fit.most() && fit.requests > 0
         };
         if let Some(preset) = Preset::all().find(by_header) {
             return Ok(Format::Preset(preset));

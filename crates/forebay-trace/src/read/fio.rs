@@ -8,9 +8,10 @@
 //! ```
 
 use crate::read::clock::Clock;
+use crate::read::left_out::LeftOut;
 use crate::read::names::Names;
 use crate::read::text::{Fields, Line, number, quoted};
-use crate::{FileInfo, Operation, Request, Shape};
+use crate::{FileInfo, Operation, Reading, Request, Shape};
 
 pub(crate) struct Fio {
     /// Not known before the first line.
@@ -19,11 +20,12 @@ pub(crate) struct Fio {
     /// Of version 2: microseconds waited so far.
     waited: u64,
     files: Names,
+    left_out: LeftOut,
 }
 
 impl Default for Fio {
     fn default() -> Fio {
-        Fio { version: None, clock: Clock::new(1000), waited: 0, files: Names::default() }
+        Fio { version: None, clock: Clock::new(1000), waited: 0, files: Names::default(), left_out: LeftOut::default() }
     }
 }
 
@@ -56,7 +58,10 @@ impl Fio {
         let (start, bytes, more) = (fields.next(), fields.next(), fields.next());
         let operation = match (action, start.is_some()) {
             (b"add" | b"open" | b"close", false) => return Ok(None),
-            (b"trim" | b"sync" | b"datasync", true) => return Ok(None),
+            (b"trim" | b"sync" | b"datasync", true) => {
+                self.left_out.add("action", action);
+                return Ok(None);
+            }
             (b"read", true) => Some(Operation::Read),
             (b"write", true) => Some(Operation::Write),
             (b"wait", true) if self.version == Some(2) => None,
@@ -73,7 +78,7 @@ impl Fio {
             return Ok(None);
         };
         let (file, at) = (self.files.number(name), self.clock.at(time));
-        Ok((len > 0).then_some(Request { at, file, offset, len, operation, ..Request::default() }))
+        Ok(self.left_out.unless_empty(Request { at, file, offset, len, operation, ..Request::default() }))
     }
 }
 
@@ -89,6 +94,10 @@ impl Line for Fio {
 
     fn shape(&self) -> Shape {
         Shape::Ranges { block_bytes: 4096 }
+    }
+
+    fn reading(&self) -> Reading {
+        Reading { left_out: self.left_out.all(), ..Reading::default() }
     }
 
     fn files(&self) -> Vec<FileInfo> {

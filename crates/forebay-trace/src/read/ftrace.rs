@@ -75,13 +75,13 @@ impl Ftrace {
             _ => None,
         };
         let len = len.ok_or_else(|| wrong("number of sectors", count))?;
-        let (Some(operation), 1..) = (operation, len) else {
+        let Some(operation) = operation else {
             self.left_out.add("kind", kind);
             return Ok(None);
         };
         let offset = offset.ok_or_else(|| wrong("sector", sector))?;
         let (file, at) = (self.devices.number(device), self.clock.at(nanos));
-        Ok(Some(Request { at, file, offset, len, handler: process, operation, context: 0 }))
+        Ok(self.left_out.unless_empty(Request { at, file, offset, len, handler: process, operation, context: 0 }))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bare object ids, of 32 or 64 bits, in either order of bytes.
 
 use crate::read::Decode;
-use crate::{BATCH, Request, Shape};
+use crate::{BATCH, Reading, Request, Shape};
 
 /// How to read an id from bytes.
 pub(crate) trait Id: Send {
@@ -59,5 +59,9 @@ impl<I: Id> Decode for Ids<I> {
 
     fn records(&self) -> u64 {
         self.records
+    }
+
+    fn reading(&self) -> Reading {
+        Reading { without_sizes: true, ..Reading::default() }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::Request;
 use crate::source::LeftOut as Counted;
 
 /// More reasons than this are counted together: a column that is taken for that of the operation
@@ -26,6 +27,21 @@ impl LeftOut {
         } else {
             self.others += 1;
         }
+    }
+
+    /// Counts records of a format without texts.
+    pub(crate) fn add_many(&mut self, kind: &'static str, records: u64) {
+        if records > 0 {
+            *self.counts.entry(kind).or_default().entry(Box::default()).or_default() += records;
+        }
+    }
+
+    /// The request, if it has bytes; else it is counted here.
+    pub(crate) fn unless_empty(&mut self, request: Request) -> Option<Request> {
+        if request.len == 0 {
+            self.add("of no bytes", b"");
+        }
+        (request.len > 0).then_some(request)
     }
 
     /// All of them.

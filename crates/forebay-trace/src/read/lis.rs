@@ -1,12 +1,16 @@
 //! The text of the ARC traces (Megiddo and Modha, FAST 2003): start block, number of blocks of 512
 //! bytes, an ignored number, the request's number.
 
+use crate::read::left_out::LeftOut;
 use crate::read::text::{Fields, Line, number, quoted};
-use crate::{Request, Shape};
+use crate::{Reading, Request, Shape};
 
 const SECTOR: u32 = 512;
 
-pub(crate) struct Lis;
+#[derive(Default)]
+pub(crate) struct Lis {
+    left_out: LeftOut,
+}
 
 impl Line for Lis {
     fn line(&mut self, line: &[u8]) -> Result<Option<Request>, String> {
@@ -23,10 +27,14 @@ impl Line for Lis {
         let len = number(blocks).and_then(|blocks| u32::try_from(blocks).ok()?.checked_mul(SECTOR));
         let len = len.ok_or_else(|| wrong("number of blocks", blocks))?;
         number(ignored).and(number(request)).ok_or_else(|| wrong("request's number", request))?;
-        Ok((len > 0).then_some(Request { offset, len, ..Request::default() }))
+        Ok(self.left_out.unless_empty(Request { offset, len, ..Request::default() }))
     }
 
     fn shape(&self) -> Shape {
         Shape::Ranges { block_bytes: SECTOR }
+    }
+
+    fn reading(&self) -> Reading {
+        Reading { left_out: self.left_out.all(), ..Reading::default() }
     }
 }

@@ -69,6 +69,9 @@ struct TraceFile {
     decoder: Box<dyn Decode>,
     /// The advice if a record is damaged and the format was not given but guessed.
     guess: String,
+    /// How many requests were read, and whether there are no more.
+    requests: u64,
+    ended: bool,
 }
 
 /// Opens a trace file with a decoder.
@@ -116,7 +119,7 @@ fn begin(
     }
     let decoder =
         decoder(format, options, input.window(), said.is_none()).map_err(|reason| unknown(reason + &guess))?;
-    Ok(Box::new(TraceFile { path: path.to_owned(), format, input, decoder, guess }))
+    Ok(Box::new(TraceFile { path: path.to_owned(), format, input, decoder, guess, requests: 0, ended: false }))
 }
 
 /// The format that the options say: an option that only one format has chooses it. Columns that
@@ -170,7 +173,7 @@ fn decoder(format: Format, options: &Options, first: &[u8], guess: bool) -> Resu
     Ok(match format {
         Format::Lirs => Box::new(Text::new(lirs::Lirs)),
         Format::Plain => Box::new(Text::new(plain::Plain::default())),
-        Format::Lis => Box::new(Text::new(lis::Lis)),
+        Format::Lis => Box::new(Text::new(lis::Lis::default())),
         Format::Vscsi => {
             Box::new(vscsi::Vscsi::of(first).ok_or("its first records are of no version of vscsi, 1 or 2")?)
         }
@@ -232,11 +235,15 @@ impl Source for TraceFile {
             };
             self.input.consume(used);
             if batch.len() > before {
+                self.requests += (batch.len() - before) as u64;
                 return Ok(batch.len() - before);
             }
             if last {
                 return match self.input.window() {
-                    [] => Ok(0),
+                    [] => {
+                        self.ended = true;
+                        Ok(0)
+                    }
                     _ if used > 0 => continue,
                     _ => Err(self.damaged("the file ends within it".to_owned())),
                 };
@@ -257,7 +264,11 @@ impl Source for TraceFile {
     }
 
     fn reading(&self) -> Option<Reading> {
-        Some(Reading { format: Some(self.format), ..self.decoder.reading() })
+        let mut reading = Reading { format: Some(self.format), ..self.decoder.reading() };
+        if self.ended && self.requests == 0 {
+            reading.doubts.push("nothing in it is a request".to_owned());
+        }
+        Some(reading)
     }
 
     fn progress(&self) -> (u64, u64) {

@@ -3,19 +3,21 @@
 //! `128166372003061629,hm,1,Read,383496192,32768,413`. A file is a disk of a host.
 
 use crate::read::clock::Clock;
+use crate::read::left_out::LeftOut;
 use crate::read::names::Names;
 use crate::read::text::{Line, number, quoted};
-use crate::{FileInfo, Operation, Request, Shape};
+use crate::{FileInfo, Operation, Reading, Request, Shape};
 
 pub(crate) struct Msr {
     clock: Clock,
+    left_out: LeftOut,
     disks: Names,
     name: Vec<u8>,
 }
 
 impl Default for Msr {
     fn default() -> Msr {
-        Msr { clock: Clock::new(100), disks: Names::default(), name: Vec::new() }
+        Msr { clock: Clock::new(100), left_out: LeftOut::default(), disks: Names::default(), name: Vec::new() }
     }
 }
 
@@ -43,11 +45,15 @@ impl Line for Msr {
         self.name.push(b'.');
         self.name.extend_from_slice(disk);
         let (file, at) = (self.disks.number(&self.name), self.clock.at(at));
-        Ok((len > 0).then_some(Request { at, file, offset, len, operation, ..Request::default() }))
+        Ok(self.left_out.unless_empty(Request { at, file, offset, len, operation, ..Request::default() }))
     }
 
     fn shape(&self) -> Shape {
         Shape::Ranges { block_bytes: 4096 }
+    }
+
+    fn reading(&self) -> Reading {
+        Reading { left_out: self.left_out.all(), ..Reading::default() }
     }
 
     fn files(&self) -> Vec<FileInfo> {

@@ -4,8 +4,9 @@
 
 use forebay_core::Instant;
 
+use crate::read::left_out::LeftOut;
 use crate::read::{Decode, bytes_at};
-use crate::{BATCH, Request, Shape};
+use crate::{BATCH, Reading, Request, Shape};
 
 pub(crate) const RECORD: usize = 24;
 const SECOND: u64 = 1_000_000_000;
@@ -16,6 +17,7 @@ pub(crate) struct OracleGeneral {
     first: u32,
     /// Seconds since the first; times never go back ([`Clock`](crate::read::clock::Clock)).
     last: u32,
+    left_out: LeftOut,
 }
 
 impl Decode for OracleGeneral {
@@ -24,13 +26,15 @@ impl Decode for OracleGeneral {
             self.first = u32::from_le_bytes(bytes_at(bytes, 0));
         }
         let (first, mut latest, before) = (self.first, self.last, batch.len());
-        batch.extend(bytes.chunks_exact(RECORD).take(BATCH).map(|record| {
+        let some = bytes.chunks_exact(RECORD).take(BATCH);
+        let records = some.len();
+        batch.extend(some.filter_map(|record| {
             latest = latest.max(u32::from_le_bytes(bytes_at(record, 0)).saturating_sub(first));
-            let len = u32::from_le_bytes(bytes_at(record, 12)).max(1);
+            let len = u32::from_le_bytes(bytes_at(record, 12));
             let file = u64::from_le_bytes(bytes_at(record, 4));
-            Request { at: Instant(u64::from(latest) * SECOND), file, len, ..Request::default() }
+            (len > 0).then_some(Request { at: Instant(u64::from(latest) * SECOND), file, len, ..Request::default() })
         }));
-        let records = batch.len() - before;
+        self.left_out.add_many("of no bytes", (records - (batch.len() - before)) as u64);
         (self.last, self.records) = (latest, self.records + records as u64);
         Ok(records * RECORD)
     }
@@ -41,6 +45,10 @@ impl Decode for OracleGeneral {
 
     fn records(&self) -> u64 {
         self.records
+    }
+
+    fn reading(&self) -> Reading {
+        Reading { left_out: self.left_out.all(), ..Reading::default() }
     }
 }
 

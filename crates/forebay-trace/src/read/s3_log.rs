@@ -1,16 +1,16 @@
-//! The server access logs of S3. An answer is a request for a whole object: which range a client
-//! asked for is not in the log.
+//! The server access logs of S3. An answer is a request for a whole object, of the object's size:
+//! which range a client asked for is not in the log.
 //!
 //! ```text
 //!   OWNER bucket [06/Feb/2019:00:00:38 +0000] 192.0.2.3 REQUESTER ID REST.GET.OBJECT key "GET /key HTTP/1.1"
 //!       200 - 2662992 3462992 70 10 "-" "S3Console/0.4" - …
 //! ```
 //!
-//! REST.GET.OBJECT with the status 200 or 206 reads as many bytes as were sent; REST.PUT.OBJECT
-//! with 200 writes as many as the object has. Others are left out. The client is the handler, and
+//! REST.GET.OBJECT with the status 200 or 206 reads, and REST.PUT.OBJECT with 200 writes. Where the
+//! log has no size of the object, the bytes that were sent count. Others are left out. The client is the handler, and
 //! an object is a key of a bucket.
 
-use crate::read::access_log::LogFields;
+use crate::read::access_log::{LogFields, Parts};
 use crate::read::calendar::log_time;
 use crate::read::clock::Clock;
 use crate::read::left_out::LeftOut;
@@ -23,13 +23,15 @@ pub(crate) struct S3Log {
     objects: Names,
     clients: Names,
     name: Vec<u8>,
+    parts: Parts,
     left_out: LeftOut,
 }
 
 impl Default for S3Log {
     fn default() -> S3Log {
         let (objects, clients) = (Names::default(), Names::default());
-        S3Log { clock: Clock::new(1), objects, clients, name: Vec::new(), left_out: LeftOut::default() }
+        let (parts, left_out) = (Parts::default(), LeftOut::default());
+        S3Log { clock: Clock::new(1), objects, clients, name: Vec::new(), parts, left_out }
     }
 }
 
@@ -46,6 +48,7 @@ impl Line for S3Log {
         let wrong = |what: &str, text: &[u8]| format!("{} is no {what}", quoted(text));
         let nanos = log_time(time).ok_or_else(|| wrong("time, as in 06/Feb/2019:00:00:38 +0000", time))?;
         let (does, bytes) = match operation {
+            b"REST.GET.OBJECT" if number(size).is_some() => (Operation::Read, size),
             b"REST.GET.OBJECT" => (Operation::Read, sent),
             b"REST.PUT.OBJECT" => (Operation::Write, size),
             _ if operation.contains(&b'.') => {
@@ -57,6 +60,9 @@ impl Line for S3Log {
         if !matches!(status, b"200" | b"206") {
             self.left_out.add("status", status);
             return Ok(None);
+        }
+        if status == b"206" && number(size).is_none() {
+            self.parts.add();
         }
         let bytes =
             if bytes == b"-" { Some(0) } else { number(bytes) }.ok_or_else(|| wrong("number of bytes", bytes))?;
@@ -82,6 +88,6 @@ impl Line for S3Log {
     }
 
     fn reading(&self) -> Reading {
-        Reading { left_out: self.left_out.all(), ..Reading::default() }
+        Reading { left_out: self.left_out.all(), doubts: self.parts.doubt(), ..Reading::default() }
     }
 }

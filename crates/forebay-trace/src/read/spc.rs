@@ -2,18 +2,20 @@
 //! w), seconds; fields after these are ignored. `0,20941264,8192,W,0.551706`
 
 use crate::read::clock::Clock;
+use crate::read::left_out::LeftOut;
 use crate::read::text::{Line, number, quoted, seconds};
-use crate::{Operation, Request, Shape};
+use crate::{Operation, Reading, Request, Shape};
 
 const SECTOR: u64 = 512;
 
 pub(crate) struct Spc {
     clock: Clock,
+    left_out: LeftOut,
 }
 
 impl Default for Spc {
     fn default() -> Spc {
-        Spc { clock: Clock::new(1) }
+        Spc { clock: Clock::new(1), left_out: LeftOut::default() }
     }
 }
 
@@ -36,10 +38,14 @@ impl Line for Spc {
             other => return Err(wrong("operation, which is R or W", other)),
         };
         let at = self.clock.at(seconds(time).ok_or_else(|| wrong("time", time))?);
-        Ok((len > 0).then_some(Request { at, file, offset, len, operation, ..Request::default() }))
+        Ok(self.left_out.unless_empty(Request { at, file, offset, len, operation, ..Request::default() }))
     }
 
     fn shape(&self) -> Shape {
         Shape::Ranges { block_bytes: 4096 }
+    }
+
+    fn reading(&self) -> Reading {
+        Reading { left_out: self.left_out.all(), ..Reading::default() }
     }
 }

@@ -61,6 +61,7 @@ impl Strace {
     fn finished(&mut self, head: &Head<'_>, text: &[u8]) -> Result<Option<Request>, String> {
         let call = Call::of(text).ok_or_else(|| format!("{} is no line of strace", quoted(text)))?;
         let Some(result) = call.result else {
+            self.left_out.add("failed call", call.name);
             return Ok(None);
         };
         let process = head.process;
@@ -86,20 +87,30 @@ impl Strace {
 
     fn transferred(&mut self, head: &Head<'_>, call: &Call<'_>, result: u64) -> Option<Request> {
         let Some(transfer) = transfer(call) else {
-            self.left_out.add("call", call.name);
+            match call.name {
+                b"mmap" | b"mmap2" if !call.says(b"MAP_ANONYMOUS") => {
+                    self.left_out.add("file that is mapped: reads by memory are not in the log", b"");
+                }
+                other => self.left_out.add("call", other),
+            }
             return None;
         };
         let Some(place) = self.descriptors.place(head.process, call) else {
             self.left_out.add("descriptor that was not opened:", call.name);
             return None;
         };
+        if place.special {
+            self.left_out.add("file of /dev, /proc or /sys:", call.name);
+            return None;
+        }
         let offset = transfer.at.unwrap_or(place.position);
         if transfer.at.is_none() {
             self.descriptors.move_to(head.process, call, place.position.saturating_add(result));
         }
-        let len = u32::try_from(result).ok().filter(|&len| len > 0)?;
+        let len = u32::try_from(result).ok()?;
         let (at, handler) = (self.clock.at(head.nanos), head.process);
-        Some(Request { at, file: place.file, offset, len, handler, operation: transfer.operation, context: 0 })
+        let operation = transfer.operation;
+        self.left_out.unless_empty(Request { at, file: place.file, offset, len, handler, operation, context: 0 })
     }
 }
 

@@ -3,7 +3,7 @@
 use memchr::memchr;
 
 use crate::read::Decode;
-use crate::{BATCH, FileInfo, Reading, Request, Shape};
+use crate::{BATCH, FileInfo, LeftOut, Reading, Request, Shape};
 
 /// A format of a request a line.
 pub(crate) trait Line: Send {
@@ -28,11 +28,13 @@ pub(crate) trait Line: Send {
 pub(crate) struct Text<L> {
     format: L,
     lines: u64,
+    /// Whether the last line had no end. It may be cut, even where a number is read of it.
+    cut: bool,
 }
 
 impl<L: Line> Text<L> {
     pub(crate) fn new(format: L) -> Text<L> {
-        Text { format, lines: 0 }
+        Text { format, lines: 0, cut: false }
     }
 }
 
@@ -44,7 +46,11 @@ impl<L: Line> Decode for Text<L> {
         while batch.len() < full {
             let (line, next) = match memchr(b'\n', rest) {
                 Some(end) => (&rest[..end], &rest[end + 1..]),
-                None if last && !rest.is_empty() => (rest, &rest[rest.len()..]),
+                None if last && !rest.is_empty() => {
+                    self.cut |= !rest.trim_ascii().is_empty();
+                    self.lines += 1;
+                    return Ok(bytes.len());
+                }
                 None => break,
             };
             if let Some(request) = self.format.line(line.strip_suffix(b"\r").unwrap_or(line))? {
@@ -72,7 +78,13 @@ impl<L: Line> Decode for Text<L> {
     }
 
     fn reading(&self) -> Reading {
-        self.format.reading()
+        let mut reading = self.format.reading();
+        if self.cut {
+            reading
+                .left_out
+                .push(LeftOut { reason: "last line without an end, which may be cut".to_owned(), lines: 1 });
+        }
+        reading
     }
 }
 
@@ -121,6 +133,13 @@ pub(crate) fn number(text: &[u8]) -> Option<u64> {
             if digit > 9 { None } else { value.checked_mul(10)?.checked_add(digit.into()) }
         }),
     }
+}
+
+/// A whole number as in `0x1000`.
+pub(crate) fn hexadecimal(text: &[u8]) -> Option<u64> {
+    let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X"))?;
+    let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
+    u64::from_str_radix(digits, 16).ok()
 }
 
 /// The number of an object that is one: with a zero before it, as in `0012`, it is a name.

@@ -9,8 +9,9 @@
 //! Blocks have 512 bytes, lengths are in bytes. Commands that move no data are skipped.
 
 use crate::read::clock::Clock;
+use crate::read::left_out::LeftOut;
 use crate::read::{Decode, bytes_at};
-use crate::{BATCH, Operation, Request, Shape};
+use crate::{BATCH, Operation, Reading, Request, Shape};
 
 const SECTOR: u64 = 512;
 
@@ -18,6 +19,7 @@ const SECTOR: u64 = 512;
 pub(crate) struct Vscsi {
     version: Version,
     clock: Clock,
+    left_out: LeftOut,
     records: u64,
 }
 
@@ -52,7 +54,7 @@ impl Vscsi {
             first.len() >= version.record
                 && first.chunks_exact(version.record).take(8).all(|record| version.fits(record))
         })?;
-        Some(Vscsi { version, clock: Clock::new(1000), records: 0 })
+        Some(Vscsi { version, clock: Clock::new(1000), left_out: LeftOut::default(), records: 0 })
     }
 }
 
@@ -74,8 +76,12 @@ impl Decode for Vscsi {
                 _ => None,
             };
             let at = self.clock.at(u64::from_le_bytes(bytes_at(record, self.version.time)));
-            if let Some(operation) = operation.filter(|_| len > 0) {
-                batch.push(Request { at, offset, len, operation, ..Request::default() });
+            match operation {
+                Some(operation) => {
+                    let request = Request { at, offset, len, operation, ..Request::default() };
+                    batch.extend(self.left_out.unless_empty(request));
+                }
+                None => self.left_out.add("command that neither reads nor writes", b""),
             }
             self.records += 1;
             used += self.version.record;
@@ -89,5 +95,9 @@ impl Decode for Vscsi {
 
     fn records(&self) -> u64 {
         self.records
+    }
+
+    fn reading(&self) -> Reading {
+        Reading { left_out: self.left_out.all(), ..Reading::default() }
     }
 }

@@ -155,9 +155,14 @@ pub fn replay_sized(
     runs: &[SizedRun],
     watch: &dyn Watch,
 ) -> Result<Vec<SizedOutcome>, Error> {
-    if open()?.shape() != Shape::Objects {
+    let source = open()?;
+    if source.shape() != Shape::Objects {
         return Err(Error::Ranges);
     }
+    if source.reading().is_some_and(|reading| reading.without_sizes) {
+        return Err(Error::WithoutSizes);
+    }
+    drop(source);
     let all = if runs.iter().any(|run| matches!(run.capacity, Capacity::Share(_))) {
         let mut sizes = Distinct::default();
         if !each(open, options, watch, |key, bytes| sizes.add(key, bytes))? {

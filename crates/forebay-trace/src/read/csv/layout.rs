@@ -2,21 +2,9 @@
 
 use std::ops::Range;
 
-use crate::columns::{Column, Columns, unit};
+use super::names::{CONTEXTS, COUNTS, HANDLERS, Known, OBJECTS, OFFSETS, OPERATIONS, SIZES, TIMES, plain};
+use crate::columns::{Column, Columns};
 use crate::read::text::{decimal, quoted};
-
-/// Names of columns in headers, in lower case, without blanks, `-` and `_`. The name that stands
-/// first wins, not the column that comes first.
-const TIMES: [&str; 8] = ["time", "timestamp", "ts", "clocktime", "timens", "timeus", "timems", "optime"];
-const OBJECTS: [&str; 16] = [
-    "object", "objid", "objectid", "id", "key", "file", "obj", "filename", "path", "url", "cachekey", "device",
-    "deviceid", "volumeid", "volume", "lun",
-];
-const SIZES: [&str; 8] = ["size", "objsize", "objectsize", "length", "len", "bytes", "valuesize", "iosize"];
-const OFFSETS: [&str; 4] = ["offset", "start", "position", "ioffset"];
-const OPERATIONS: [&str; 9] = ["operation", "op", "optype", "type", "rw", "iotype", "opcode", "opname", "method"];
-const HANDLERS: [&str; 5] = ["handler", "thread", "tid", "pid", "process"];
-const CONTEXTS: [&str; 2] = ["context", "pc"];
 
 /// The places of the columns that are read.
 #[derive(Clone, Default)]
@@ -32,6 +20,9 @@ pub(super) struct Layout {
     pub(super) context: Option<usize>,
     /// Nanoseconds in a unit of time.
     pub(super) unit: u64,
+    /// Bytes in a unit of the size, and of the offset.
+    pub(super) size_unit: u64,
+    pub(super) offset_unit: u64,
     /// Whether the first line names the columns.
     pub(super) header: bool,
     /// The names of the columns, or numbers if there is no header.
@@ -55,13 +46,13 @@ impl Layout {
         };
         let mut layout = Layout { header, names, ..Layout::default() };
         layout.of_user(columns)?;
-        layout.unit = columns.unit.unwrap_or(1_000_000_000);
         if header {
             layout.contradicted = layout.is_contradicted();
             layout.by_header(columns);
         } else {
             layout.by_order(columns, texts.len())?;
         }
+        layout.units(columns);
         if layout.object.is_none() && layout.offset.is_none() {
             return Err(format!(
                 "no column of {} is called like an object or an offset; say which is which, as in time-col=1,obj-id-col=2",
@@ -88,46 +79,46 @@ impl Layout {
         let (size, added, offset) = (place(&columns.size)?, place(&columns.added)?, place(&columns.offset)?);
         let (operation, handler) = (place(&columns.operation)?, place(&columns.handler)?);
         let context = place(&columns.context)?;
-        let (unit, header, names) = (self.unit, self.header, std::mem::take(&mut self.names));
-        let contradicted = false;
-        *self = Layout {
-            time,
-            object,
-            part,
-            size,
-            added,
-            offset,
-            operation,
-            handler,
-            context,
-            unit,
-            header,
-            names,
-            contradicted,
-        };
+        Layout::once(&[time, object, part, size, added, offset, operation])?;
+        (self.time, self.object, self.part, self.size, self.added) = (time, object, part, size, added);
+        (self.offset, self.operation, self.handler, self.context) = (offset, operation, handler, context);
         Ok(())
+    }
+
+    /// Refuses a column that is said to be two things.
+    fn once(places: &[Option<usize>]) -> Result<(), String> {
+        let twice = |(number, place): (usize, &Option<usize>)| place.filter(|_| places[..number].contains(place));
+        match places.iter().enumerate().find_map(twice) {
+            Some(place) => Err(format!("column {} is said to be two things", place + 1)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The units: said, or those in which the header's names end.
+    fn units(&mut self, columns: &Columns) {
+        let named = |known: &Known, place: Option<usize>| known.unit(self.names.get(place?)?).filter(|_| self.header);
+        self.unit = columns.unit.or_else(|| named(&TIMES, self.time)).unwrap_or(1_000_000_000);
+        let size = columns.size_unit.map(u64::from);
+        self.size_unit = size.or_else(|| named(&SIZES, self.size)).unwrap_or(1);
+        let offset = columns.offset_unit.map(u64::from);
+        self.offset_unit = offset.or_else(|| named(&OFFSETS, self.offset)).unwrap_or(1);
     }
 
     /// The columns that a header names and the user does not.
     fn by_header(&mut self, columns: &Columns) {
-        let names: Vec<String> = self.names.iter().map(|name| plain(name)).collect();
-        let find = |place: &mut Option<usize>, said: &Option<Column>, known: &[&str]| {
+        let names = &self.names;
+        let find = |place: &mut Option<usize>, said: &Option<Column>, known: Known| {
             if said.is_none() {
-                *place = known.iter().find_map(|known| names.iter().position(|name| name == known));
+                *place = known.find(names);
             }
         };
-        find(&mut self.time, &columns.time, &TIMES);
-        find(&mut self.object, &columns.object, &OBJECTS);
-        find(&mut self.size, &columns.size, &SIZES);
-        find(&mut self.offset, &columns.offset, &OFFSETS);
-        find(&mut self.operation, &columns.operation, &OPERATIONS);
-        find(&mut self.handler, &columns.handler, &HANDLERS);
-        find(&mut self.context, &columns.context, &CONTEXTS);
-        if columns.unit.is_none()
-            && let Some(time) = self.time.and_then(|time| self.names.get(time))
-        {
-            self.unit = named_unit(time).unwrap_or(self.unit);
-        }
+        find(&mut self.time, &columns.time, TIMES);
+        find(&mut self.object, &columns.object, OBJECTS);
+        find(&mut self.size, &columns.size, SIZES);
+        find(&mut self.offset, &columns.offset, OFFSETS);
+        find(&mut self.operation, &columns.operation, OPERATIONS);
+        find(&mut self.handler, &columns.handler, HANDLERS);
+        find(&mut self.context, &columns.context, CONTEXTS);
     }
 
     /// Whether the header calls another column what one is said to be.
@@ -202,31 +193,17 @@ impl Layout {
         (0..self.names.len()).filter(|place| !read.contains(place)).collect()
     }
 
-    fn shown(&self, place: usize) -> String {
+    /// The unread column that says how many requests a line stands for.
+    pub(super) fn counts(&self) -> Option<usize> {
+        let counts = |&place: &usize| COUNTS.contains(&&*plain(&self.names[place]));
+        self.unread().into_iter().find(counts)
+    }
+
+    pub(super) fn shown(&self, place: usize) -> String {
         match self.names.get(place) {
             Some(name) if self.header => format!("`{name}`"),
             _ => format!("column {}", place + 1),
         }
-    }
-}
-
-/// The letters of a name, without blanks and what stands in brackets.
-fn plain(name: &str) -> String {
-    let name = name.split('(').next().unwrap_or_default();
-    let letters = name.chars().filter(|letter| !matches!(letter, '-' | '_' | ' ' | '#'));
-    letters.map(|letter| letter.to_ascii_lowercase()).collect()
-}
-
-/// The unit of time that a name ends in: `time_ms`, `timestamp (ms)`.
-fn named_unit(name: &str) -> Option<u64> {
-    if let Some((_, inner)) = name.split_once('(') {
-        return unit(inner.trim_end_matches(')').trim());
-    }
-    match plain(name).as_str() {
-        "timens" => Some(1),
-        "timeus" => Some(1_000),
-        "timems" => Some(1_000_000),
-        _ => None,
     }
 }
 

@@ -8,6 +8,7 @@ use super::Csv;
 use super::layout::Layout;
 use super::operation::{Meaning, is_operation};
 use super::sample::Sample;
+use crate::Columns;
 use crate::preset::{Marks, Times};
 use crate::read::text::{decimal, number, quoted};
 
@@ -81,6 +82,43 @@ impl Csv {
             }
         }
         doubts
+    }
+
+    /// The weak points of columns that were said as well as of those that were found.
+    pub(super) fn weak_points(&self, columns: &Columns, lines: &[u8]) -> Vec<String> {
+        let (layout, sample) = (&self.layout, self.sample(lines));
+        let mut found = Vec::new();
+        match (layout.size, layout.offset) {
+            (None, None) => found.push("no column of sizes: each object counts as one byte".to_owned()),
+            (None, Some(_)) => found.push("no column of sizes: each request counts as one byte".to_owned()),
+            (Some(place), Some(_)) if layout.size_unit == 1 && columns.size_unit.is_none() => {
+                let small = |text: &[u8]| number(text).is_some_and(|size| (1..SECTOR).contains(&size));
+                if sample.all(place, small) {
+                    found.push(format!(
+                        "offsets and sizes are taken for bytes, but sizes are below {SECTOR}: if they are sectors, say so \
+                         with --columns offset-unit={SECTOR},size-unit={SECTOR}"
+                    ));
+                }
+            }
+            _ => {}
+        }
+        let said = columns.size_unit.is_none() && columns.offset_unit.is_none();
+        let places = [(layout.size, layout.size_unit), (layout.offset, layout.offset_unit)];
+        for (place, unit) in places.into_iter().filter(|&(_, unit)| said && unit > 1) {
+            let name = layout.shown(place.unwrap_or(0));
+            found.push(format!("{name} is taken for units of {unit} bytes, by its name"));
+        }
+        let more = |text: &[u8]| number(text).is_some_and(|count| count > 1);
+        if let Some(place) = layout.counts().filter(|&place| sample.column(place).any(more)) {
+            let name = layout.shown(place);
+            found.push(format!("a line counts as one request: {name} is not read, which says how many it stands for"));
+        }
+        found
+    }
+
+    /// Whether all objects count as one byte.
+    pub(super) fn without_sizes(&self) -> bool {
+        self.layout.size.is_none() && self.layout.offset.is_none()
     }
 
     fn sample<'a>(&self, lines: &'a [u8]) -> Sample<'a> {

@@ -31,6 +31,16 @@ pub(super) fn particular(format: Format, lines: &[u8]) -> bool {
     }
 }
 
+/// Whether the first line may be the header of a preset.
+pub(super) fn header(preset: Preset, lines: &[u8]) -> bool {
+    let first = filled(lines).next().unwrap_or_default();
+    match preset.told() {
+        Told::Header => true,
+        Told::Named(name) => first.split(|&byte| byte == b'\t' || byte == b',').any(|field| field == name.as_bytes()),
+        _ => false,
+    }
+}
+
 /// Whether lines look like those of a preset without a header.
 pub(super) fn preset(preset: Preset, lines: &[u8]) -> bool {
     let Told::Lines(marks) = preset.told() else { return false };

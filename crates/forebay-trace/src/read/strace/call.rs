@@ -1,6 +1,6 @@
 //! A line of strace: process, time, and a call with its arguments and its result.
 
-use crate::read::text::{Fields, number};
+use crate::read::text::{Fields, hexadecimal, number};
 
 /// The parts before the call.
 pub(super) struct Head<'a> {
@@ -55,7 +55,8 @@ impl<'a> Call<'a> {
         let arguments = text[open + 1..equals].trim_ascii_end().strip_suffix(b")")?;
         let result = Fields::of(&text[equals + 3..]).next()?;
         let result = result.split(|&byte| byte == b'<').next().unwrap_or_default();
-        Some(Call { name, arguments, result: number(result) })
+        // Calls of memory return an address.
+        Some(Call { name, arguments, result: number(result).or_else(|| hexadecimal(result)) })
     }
 
     /// The first argument, if it is a descriptor.

@@ -18,6 +18,18 @@ struct Descriptor {
 pub(super) struct Place {
     pub(super) file: u64,
     pub(super) position: u64,
+    /// Whether it is a file of the kernel: a terminal, a counter, a random source.
+    pub(super) special: bool,
+}
+
+/// Whether a path is one of the kernel's that no disk is behind.
+fn is_special(path: &[u8]) -> bool {
+    const DISKS: [&[u8]; 11] =
+        [b"sd", b"hd", b"vd", b"xvd", b"nvme", b"mmcblk", b"md", b"dm-", b"loop", b"mapper/", b"disk/"];
+    match path.strip_prefix(b"/dev/") {
+        Some(name) => !name.starts_with(b"shm/") && !DISKS.iter().any(|disk| name.starts_with(disk)),
+        None => path.starts_with(b"/proc/") || path.starts_with(b"/sys/"),
+    }
 }
 
 #[derive(Default)]
@@ -42,7 +54,7 @@ impl Descriptors {
 
     pub(super) fn open(&mut self, process: u32, number: u64, path: &[u8]) {
         let file = self.names.number(path);
-        self.places.push(Place { file, position: 0 });
+        self.places.push(Place { file, position: 0, special: is_special(path) });
         self.put(process, number, self.places.len() - 1);
     }
 
