@@ -13,14 +13,14 @@ from . import _forebay
 from ._file import File
 from ._options import arguments
 
-#: Sources: a place, or places by name, each of which is then a folder.
-Sources = Union[str, "os.PathLike[str]", Mapping[str, Union[str, "os.PathLike[str]"]]]
 #: Hints that are told together.
 TOGETHER = 10_000
 #: A hint: path, start and end.
 Want = tuple[str, int, Union[int, None]]
 #: A path: a text, or bytes as :func:`os.fsencode` makes them.
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+#: Sources: a place, or places by name, each of which is then a folder.
+Sources = Union[Path, Mapping[str, Path]]
 #: What will be read: a path, or a path with the first byte and the end.
 Wanted = Union[Path, tuple[Path, int, Union[int, None]]]
 #: What a call yields.
@@ -75,12 +75,12 @@ class Cache:
         """Opens a file for reading."""
         if mode not in ("rb", "r"):
             raise ValueError(f"a cache only reads: mode is 'rb', not {mode!r}")
-        name = os.fsdecode(path)
+        name = named(path)
         return File(self, self._cache.open(name), name)
 
     def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
         """Reads a range of a file, or all of it; fewer bytes at its end."""
-        wanted = os.fsdecode(path), offset, length
+        wanted = named(path), offset, length
         return _placed([wanted], self._cache.read, *wanted)
 
     def read_ranges(self, ranges: Iterable[tuple[Path, int, int | None]]) -> list[bytes]:
@@ -90,16 +90,16 @@ class Cache:
 
     def info(self, path: Path = "") -> dict[str, Any]:
         """The name, type (``file`` or ``directory``) and size of a path."""
-        return self._cache.info(os.fsdecode(path))
+        return self._cache.info(named(path))
 
     def list(self, path: Path = "") -> list[dict[str, Any]]:
         """The names in a folder, each as :meth:`info` has it."""
-        return self._cache.list(os.fsdecode(path))
+        return self._cache.list(named(path))
 
     def refresh(self, path: Path = "") -> None:
         """Forgets what a source told of the names at a path and below it, which is otherwise believed
         for ``ttl``. The next question asks the source. Cached bytes stay: they belong to a version."""
-        self._cache.refresh(os.fsdecode(path))
+        self._cache.refresh(named(path))
 
     def hint(self, wanted: Iterable[Wanted], list: str = "default", mode: str = "append") -> None:
         """Tells what will be read next, in order, so that it is fetched ahead.
@@ -109,8 +109,10 @@ class Cache:
         :param mode: ``append``, ``replace`` or ``clear``
         :raises OSError: the names that wait take an eighth of the memory, and more than 8 MiB
         """
+        before = 0
         for piece in pieces(wanted):
-            _placed(piece, self._cache.hint, list, mode, piece)
+            _placed(piece, self._cache.hint, list, mode, piece, before)
+            before += len(piece)
             mode = "append" if mode == "replace" else mode
 
     def hints(self) -> builtins.list[dict[str, Any]]:
@@ -139,6 +141,8 @@ class Cache:
         self._cache.close()
 
     def __enter__(self) -> Cache:
+        if self.closed:
+            raise ValueError("the cache is closed: open another one")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -157,11 +161,22 @@ class Cache:
 def sources(source: Sources) -> Sequence[str]:
     """Sources as the command takes them."""
     if isinstance(source, Mapping):
-        return [f"{_named(name)}={os.fsdecode(place)}" for name, place in source.items()]
-    if isinstance(source, (str, os.PathLike)):
-        return [os.fsdecode(source)]
+        return [f"{_named(name)}={named(place)}" for name, place in source.items()]
+    if isinstance(source, (str, bytes, os.PathLike)):
+        return [named(source)]
     kind = type(source).__name__
     raise TypeError(f"a source is a path, a URL, or a mapping from names to these, not {kind}")
+
+
+def named(path: Path) -> str:
+    """A path as a text.
+
+    :raises ValueError: it has a zero byte, which no name has
+    """
+    text = os.fsdecode(path)
+    if "\0" in text:
+        raise ValueError(f"{text!r} has a zero byte, as no name of a file has")
+    return text
 
 
 def _named(name: object) -> str:
@@ -189,7 +204,7 @@ def _triple(one: Any, parts: str) -> Want:
     """A path with two numbers."""
     if not isinstance(one, (tuple, list)) or len(one) != 3:
         raise TypeError(f"{one!r} is none of {parts}")
-    return os.fsdecode(one[0]), one[1], one[2]
+    return named(one[0]), one[1], one[2]
 
 
 def _placed(wants: Sequence[Want], call: Callable[..., Yield], *args: object) -> Yield:
@@ -210,8 +225,7 @@ def pieces(wanted: Iterable[Wanted]) -> Iterator[list[Want]]:
     if isinstance(wanted, (str, bytes, os.PathLike)):
         raise TypeError("hints are a list: give [path], not a path")
     wants = (
-        _triple(one, "path, first byte and end") if isinstance(one, tuple) else (os.fsdecode(one), 0, None)
-        for one in wanted
+        _triple(one, "path, first byte and end") if isinstance(one, tuple) else (named(one), 0, None) for one in wanted
     )
     piece = list(itertools.islice(wants, TOGETHER))
     yield piece

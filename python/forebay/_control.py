@@ -60,11 +60,13 @@ def hint(mount: str, pieces: Iterable[list[Want]], list: str, mode: str) -> None
     :param pieces: paths below the mount's root, with the first byte and the end
     :raises OSError: the mount takes no hints, or refused these
     """
+    before = 0
     with _connection(mount) as connection:
         for piece in pieces:
             query = urlencode({"list": list, "mode": mode})
             body = b"".join(_line(*want) for want in piece)
-            _ask(connection, mount, "POST", f"{_HINT}?{query}", body)
+            _ask(connection, mount, "POST", f"{_HINT}?{query}", body, before)
+            before += len(piece)
             mode = "append" if mode == "replace" else mode
 
 
@@ -95,7 +97,7 @@ def _connection(mount: str) -> Iterator[_Connection]:
         connection.close()
 
 
-def _ask(connection: _Connection, mount: str, method: str, path: str, body: bytes | None) -> bytes:
+def _ask(connection: _Connection, mount: str, method: str, path: str, body: bytes | None, before: int = 0) -> bytes:
     # A mount that refuses a request may answer before it has heard all of it.
     with suppress(BrokenPipeError, ConnectionResetError):
         connection.request(method, path, body, {"Content-Type": "application/jsonl"})
@@ -103,6 +105,8 @@ def _ask(connection: _Connection, mount: str, method: str, path: str, body: byte
     said = answer.read()
     if answer.status not in (200, 202):
         words = said.decode(errors="replace").strip()
+        if before:
+            words += f" ({before} names of this call were taken by the requests before this one)"
         raise OSError(errno.EIO, f"{mount}: hints were refused with {answer.status}: {words}")
     return said
 

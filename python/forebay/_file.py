@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import operator
 import os
 import threading
 from typing import TYPE_CHECKING, Any
@@ -46,10 +47,11 @@ class File(io.RawIOBase):
 
     def _take(self, length: int | None) -> tuple[int, int]:
         """The range of the next read of so many bytes; the position is behind it from now on."""
+        length = None if length is None else operator.index(length)
         with self._lock:
             start = self._position
             rest = max(self.size - start, 0)
-            taken = rest if length is None or length < 0 else min(int(length), rest)
+            taken = rest if length is None or length < 0 else min(length, rest)
             self._position = start + taken
             return start, taken
 
@@ -104,6 +106,7 @@ class File(io.RawIOBase):
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         """Moves the position; returns it."""
         self._open()
+        offset = operator.index(offset)
         with self._lock:
             bases = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self.size}
             if whence not in bases:
@@ -113,6 +116,10 @@ class File(io.RawIOBase):
                 raise ValueError(f"a position is 0 or above, not {position}")
             self._position = position
             return position
+
+    def write(self, data: object, /) -> int:
+        """Refused."""
+        raise io.UnsupportedOperation("forebay only reads: write by the file system behind it")
 
     def tell(self) -> int:
         """The position."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import contextlib
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sysconfig
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterable
 from importlib import metadata
 from typing import Any
@@ -20,6 +22,12 @@ from ._options import arguments
 
 #: Seconds to wait for a mount to end before saying that it is busy.
 _PATIENCE = 10.0
+
+#: The same when this process ends.
+_PATIENCE_AT_EXIT = 1.0
+
+#: Options of the command that have no meaning here: what they say is an argument, or is refused.
+_NOT_HERE = ("daemon", "source", "mountpoint")
 
 
 def command() -> str:
@@ -36,6 +44,18 @@ def command() -> str:
     return found
 
 
+#: The mounts that this process holds.
+_HELD: weakref.WeakSet[Mount] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """Ends mounts that nobody closed. One that is busy ends by itself, and removes its folder."""
+    for held in list(_HELD):
+        with contextlib.suppress(OSError):
+            held._end(_PATIENCE_AT_EXIT)
+
+
 class Mount:
     """A source as a folder. Use :func:`mount`."""
 
@@ -45,37 +65,57 @@ class Mount:
         self._process = process
         self._own_folder = own_folder
         self._holder = os.getpid()
+        self._closed = False
+        if process is not None:
+            _HELD.add(self)
 
     def stats(self) -> dict[str, Any]:
         """The counters, as ``forebay stats --json`` has them."""
+        self._check()
         return _control.document(self.path, "stats")
 
     def explain(self) -> dict[str, Any]:
         """The reasons, as ``forebay explain --json`` has them."""
+        self._check()
         return _control.document(self.path, "explain")
 
     def hint(self, wanted: Iterable[Wanted], list: str = "default", mode: str = "append") -> None:
         """Tells the mount what will be read next, in order. Paths are below the mount, with or
         without its own path."""
+        self._check()
         _control.hint(self.path, (below(self.path, piece) for piece in pieces(wanted)), list, mode)
 
     def hints(self) -> builtins.list[dict[str, Any]]:
         """The lists that were told, as :meth:`forebay.Cache.hints` has them."""
+        self._check()
         lists: builtins.list[dict[str, Any]] = _control.hints(self.path)
         return lists
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is closed."""
+        return self._closed
+
+    def _check(self) -> None:
+        if self._closed:
+            raise ValueError("the mount is closed: mount again")
 
     def close(self) -> None:
         """Unmounts. A forked child only forgets the mount, which its parent holds.
 
         :raises OSError: files of it are still open; it unmounts once they are closed
         """
+        self._end(_PATIENCE)
+
+    def _end(self, patience: float) -> None:
+        self._closed = True
         process, self._process = self._process, None
         if process is None or os.getpid() != self._holder:
             return
         if process.stdin is not None:
             process.stdin.close()
         try:
-            process.wait(_PATIENCE)
+            process.wait(patience)
         except subprocess.TimeoutExpired:
             raise OSError(
                 f"{self.path} is busy: close its files, and leave it with every process; it unmounts then by itself"
@@ -91,6 +131,7 @@ class Mount:
             _remove(self._own_folder)
 
     def __enter__(self) -> Mount:
+        self._check()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -105,7 +146,7 @@ class Mount:
         return self.path
 
     def __repr__(self) -> str:
-        return f"<forebay.Mount at {self.path}>"
+        return f"<forebay.Mount at {self.path}{', closed' if self._closed else ''}>"
 
     def __reduce__(self) -> Any:
         # Another process of this machine uses the folder; it does not hold the mount.
@@ -136,13 +177,17 @@ def mount(
     :param source: as for :class:`forebay.Cache`
     :param path: an empty folder to mount at; by default a new one that goes with the mount
     :param options: options of ``forebay mount``, as ``allow_other=True`` or ``kernel_cache="on"``
-    :raises OSError: it cannot be mounted; the message is that of the command
+    :raises OSError: it cannot be mounted, or a source cannot be reached; ``FileNotFoundError`` if it is
+        not there
+    :raises ValueError: an option's value makes no sense
     :raises TypeError: an option is not known; the message names those that are
     """
     for refused in ("daemon", "detached", "attached"):
         if refused in options:
             raise TypeError(f"mount() has no option {refused!r}: a mount ends with this process")
-    line = arguments("mount", "mount", {"memory": memory, "policy": policy, **options})
+    given = {"memory": memory, "policy": policy, **options}
+    line = arguments("mount", "mount", given, without=_NOT_HERE)
+    named = sources(source)
     folder = tempfile.mkdtemp(prefix="forebay-")
     try:
         point = os.path.join(folder, "mount") if path is None else os.path.abspath(os.fsdecode(path))
@@ -150,7 +195,7 @@ def mount(
             os.mkdir(point)
         if "control" not in options:
             line += ["--control", f"unix:{folder}/control"]
-        process = _start([command(), "mount", "--attached", *line, "--", *sources(source), point])
+        process = _start([command(), "mount", f"--attached={folder}", *line, "--", *named, point])
     except BaseException:
         _remove(folder)
         raise
@@ -163,13 +208,13 @@ def _unmounter() -> str:
 
 
 def _remove(folder: str) -> None:
-    """Removes a mount's own folder: nothing is left in it but an empty mount point, and the socket of
-    a mount that was killed."""
+    """Removes a mount's own folder, as the command itself does at its end unless it was killed: nothing
+    is left in it but an empty mount point, and the socket of a mount that was killed."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(os.path.join(folder, "control"))
-    with contextlib.suppress(FileNotFoundError):
-        os.rmdir(os.path.join(folder, "mount"))
-    os.rmdir(folder)
+    for empty in (os.path.join(folder, "mount"), folder):
+        with contextlib.suppress(FileNotFoundError):
+            os.rmdir(empty)
 
 
 def _start(args: list[str]) -> subprocess.Popen[bytes]:
@@ -184,15 +229,29 @@ def _start(args: list[str]) -> subprocess.Popen[bytes]:
         process.terminate()
         process.wait()
         raise
-    if not ready:
-        said = process.stderr.read().decode(errors="replace").strip()
+    if not ready.startswith(b"ready"):
+        said = process.stderr.read().decode(errors="replace").strip().removeprefix("error: ")
         for stream in (process.stdin, process.stdout, process.stderr):
             stream.close()
         process.wait()
-        raise OSError(said.removeprefix("error: ") or "forebay ended before it had mounted, without a word")
+        raise _refusal(ready.decode(errors="replace"), process.returncode, said)
     errors = process.stderr
     threading.Thread(target=_pass_on, args=(errors,), name="forebay-stderr", daemon=True).start()
     return process
+
+
+def _refusal(answer: str, code: int, said: str) -> Exception:
+    """The exception of a command that has not mounted: that of :class:`forebay.Cache`.
+
+    :param answer: ``failed: ERRNO`` if a source or the mount point is the reason
+    :param code: 2 if an option is
+    """
+    word, _, errno = answer.strip().partition(" ")
+    if word == "failed:" and errno.isdigit():
+        return OSError(int(errno), said)
+    if code == 2:
+        return ValueError(said)
+    return OSError(said or "forebay ended before it had mounted, without a word")
 
 
 def _pass_on(errors: Any) -> None:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from . import _forebay
+
+#: Options that are folders: a number is none.
+_FOLDERS = ("disk",)
 
 #: Options of how a command shows its results, which are values here.
 _SHOWING = ("csv", "json", "plot")
 
 
-def arguments(caller: str, command: str, options: Mapping[str, object]) -> list[str]:
+def arguments(caller: str, command: str, options: Mapping[str, object], without: Collection[str] = ()) -> list[str]:
     """The command line of these options.
 
     :param caller: the function that was called, for messages
     :param command: the command whose options these are
+    :param without: its options that cannot be given here
     :raises TypeError: the command has no such option
     :raises ValueError: a list is empty
     """
-    known = [option for option in _forebay.options(command) if option not in _SHOWING]
+    known = [option for option in _forebay.options(command) if option not in _SHOWING and option not in without]
     found: list[str] = []
     for name, value in options.items():
         option = name.replace("_", "-")
@@ -41,10 +45,12 @@ def _values(name: str, value: object) -> Iterable[str]:
 
 
 def _text(name: str, value: object) -> str:
+    if isinstance(value, (str, bytes, os.PathLike)):
+        return os.fsdecode(value)
+    if name in _FOLDERS:
+        raise TypeError(f"option {name!r} is a path, not {type(value).__name__}: {value!r}")
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (str, os.PathLike)):
-        return os.fsdecode(value)
     if isinstance(value, (int, float)) or hasattr(value, "__index__"):
         return str(value)
     kind = type(value).__name__

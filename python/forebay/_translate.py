@@ -77,6 +77,15 @@ def place(protocol: str, options: Mapping[str, Any], path: str) -> tuple[Place |
     return found, key
 
 
+def misplaced(protocol: str | None, options: Mapping[str, Any]) -> list[str]:
+    """Names among the cache's options that are options of the other file system."""
+    scheme = _SCHEMES.get(protocol or "")
+    if scheme is None:
+        return []
+    theirs = {*_SETTINGS[scheme], *_OPTIONS[scheme], "client_kwargs", "config_kwargs"} - {"profile"}
+    return sorted(theirs & options.keys())
+
+
 def _store(scheme: str, options: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, str]] | None:
     """The cache's options and settings; ``None`` if one cannot be translated."""
     found: dict[str, object] = {}

@@ -28,7 +28,7 @@ from fsspec.implementations.chained import ChainedFileSystem
 from . import _forebay
 from ._cache import Cache
 from ._file import File
-from ._translate import Place, place
+from ._translate import Place, misplaced, place
 
 __all__ = ["ForebayFileSystem"]
 
@@ -81,6 +81,12 @@ class ForebayFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[mis
         if fs is None and target_protocol is None and cache is None:
             raise ValueError(
                 "the file system to read from is missing: write forebay::s3://bucket/key, or give target_protocol"
+            )
+        if theirs := misplaced(target_protocol, options):
+            example = f"storage_options={{{target_protocol!r}: {{{theirs[0]!r}: ...}}, 'forebay': {{...}}}}"
+            raise TypeError(
+                f"{', '.join(map(repr, theirs))}: options of {target_protocol}, not of the cache; give them below its "
+                f"name, as {example}, or in target_options"
             )
         self.target_protocol = target_protocol
         self._target = fs

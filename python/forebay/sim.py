@@ -254,7 +254,7 @@ class _Where:
     def __init__(self, trace: object, options: dict[str, object]) -> None:
         self.options = options
         self.trace: Trace | None = None
-        if isinstance(trace, (str, os.PathLike)):
+        if isinstance(trace, (str, bytes, os.PathLike)):
             self.name = os.fsdecode(trace)
         else:
             self.trace, self.name = _in_memory(trace), type(trace).__name__

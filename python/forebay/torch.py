@@ -93,11 +93,11 @@ class Ordered:
         return getattr(self.sampler, name)
 
     def _tell(self, wanted: Iterable[Wanted], mode: str) -> None:
-        if isinstance(self.cache, (str, os.PathLike)):
+        if hasattr(self.cache, "hint"):
+            self.cache.hint(wanted, list=self.list, mode=mode)
+        else:
             folder = _mount_of(os.fspath(self.cache))
             _control.hint(folder, (below(folder, piece) for piece in pieces(wanted)), self.list, mode)
-        else:
-            self.cache.hint(wanted, list=self.list, mode=mode)
 
 
 def _mount_of(folder: str) -> str:

@@ -60,6 +60,7 @@ class S3:
         if not program.exists():
             pytest.fail(f"{program} is missing: `cargo xtask tools` builds it")
         (folder / BUCKET).mkdir(parents=True)
+        self.folder = folder
         port = free_port()
         self.endpoint = f"http://127.0.0.1:{port}"
         line = [program, "--access", KEYS["key"], "--secret", KEYS["secret"], "--region", REGION]

@@ -6,6 +6,7 @@ import io
 import os
 import pickle
 import random
+import re
 import signal
 import threading
 import time
@@ -203,7 +204,7 @@ def test_exceptions_are_pythons(cache, folder, tmp_path):
         forebay.Cache(tmp_path, memory=4096)
     with pytest.raises(TypeError, match="no option 'memroy'; known are .*memory, .*patience"):
         forebay.Cache(tmp_path, memroy="1GiB")
-    for wrong in [7, None, b"/srv", ["/srv"]]:
+    for wrong in [7, None, ["/srv"]]:
         with pytest.raises(TypeError):
             forebay.Cache(wrong)
     with pytest.raises(TypeError):
@@ -407,9 +408,79 @@ def test_hints_that_make_no_sense(cache):
     for wrong in [("odd", 1), ("odd", 1, 2, 3)]:
         with pytest.raises(TypeError, match="none of path, first byte and end"):
             cache.hint([wrong])
-    with pytest.raises(OSError, match="were taken; tell the rest"):
+    with pytest.raises(OSError, match="were taken; tell the rest") as full:
         cache.hint(f"folder/{number:0200}" for number in range(100_000))
+    taken = int(re.search(r"(\d+) were taken", str(full.value))[1])
+    assert taken > 10_000 and taken == next(told["accepted"] for told in cache.hints())
     cache.hint([], mode="clear")
+
+
+def test_caches_of_one_process_share_a_disk_tier(folder, tmp_path):
+    place, made = folder
+    second = tmp_path / "second"
+    second.mkdir()
+    (second / "file-3").write_bytes(b"another")
+    tier = {"disk": tmp_path / "tier", "disk_size": "65MiB", "disk_free": 0}
+    with forebay.Cache(place, memory="64MiB", **tier) as one:
+        with forebay.Cache(second, memory="80MiB", **tier) as two:
+            assert one.read("file-3") == made["file-3"] and two.read("file-3") == b"another"
+            for other in [{"disk_size": "130MiB"}, {"disk_free": "1MiB"}, {"disk_writes": "1MiB"}]:
+                with pytest.raises(ValueError, match="open in this process with another .*; give the same one"):
+                    forebay.Cache(place, memory="64MiB", **{**tier, **other})
+        assert one.read("file-4") == made["file-4"]
+    with forebay.Cache(place, memory="64MiB", **{**tier, "disk_size": "130MiB"}) as cache:
+        assert cache.read("file-5") == made["file-5"]
+    (tmp_path / "link").symlink_to(tmp_path / "tier")
+    with pytest.raises(ValueError, match="link: given twice; name each folder of the disk tier once"):
+        forebay.Cache(place, memory="64MiB", **{**tier, "disk": [tmp_path / "tier", tmp_path / "link"]})
+
+
+def test_places_are_texts_or_bytes(folder, tmp_path):
+    place, made = folder
+    tier = {"disk": os.fsencode(tmp_path / "tier"), "disk_size": "65MiB", "disk_free": 0}
+    with forebay.Cache(os.fsencode(place), memory="64MiB", **tier) as cache:
+        assert cache.read(b"file-3") == made["file-3"] and (tmp_path / "tier").is_dir()
+        for call in [cache.read, cache.open, cache.info, cache.list, cache.refresh, lambda name: cache.hint([name])]:
+            with pytest.raises(ValueError, match="'file\\\\x00-3' has a zero byte"):
+                call("file\0-3")
+    with forebay.Cache({"a": os.fsencode(place)}, memory="32MiB") as cache:
+        assert cache.read("a/file-3") == made["file-3"]
+    with pytest.raises(ValueError, match="zero byte"):
+        forebay.Cache("/srv\0")
+    for number in [5, True, 1.5]:
+        with pytest.raises(TypeError, match="option 'disk' is a path, not "):
+            forebay.Cache(place, disk=number)
+
+
+def test_a_file_only_reads_and_its_places_are_whole(folder):
+    with forebay.Cache(folder[0], memory="32MiB") as cache, cache.open("file-3") as file:
+        with pytest.raises(io.UnsupportedOperation, match="forebay only reads"):
+            file.write(b"data")
+        with pytest.raises(io.UnsupportedOperation):
+            file.truncate()
+        for call in [lambda: file.seek(1.5), lambda: file.read(1.5), lambda: file.seek("1")]:
+            with pytest.raises(TypeError):
+                call()
+        assert file.tell() == 0
+
+
+def test_versions_are_short_and_stay(folder):
+    place, _ = folder
+    with forebay.Cache(place, memory="32MiB") as cache:
+        one = cache.info("file-3")["version"]
+        assert one == cache.info("file-3")["version"] != cache.info("file-4")["version"]
+        assert re.fullmatch(r"[0-9a-f-]{1,60}", one), one
+        (place / "file-3").write_bytes(b"new")
+        cache.refresh()
+        assert cache.info("file-3")["version"] != one
+
+
+def test_a_closed_cache_is_not_entered(folder):
+    cache = forebay.Cache(folder[0], memory="32MiB")
+    cache.close()
+    with pytest.raises(ValueError, match="the cache is closed"):
+        with cache:
+            pass
 
 
 def test_ctrl_c_ends_a_wait(tmp_path):

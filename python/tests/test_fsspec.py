@@ -132,6 +132,19 @@ def test_names_of_any_other_file_system_are_forgotten(s3):
     fs.close()
 
 
+def test_buckets_share_a_disk_tier(s3, objects, tmp_path):
+    os.makedirs(s3.folder / "second", exist_ok=True)
+    s3.client().pipe_file("second/odd", b"another one")
+    options = {"memory": "64MiB", "disk": str(tmp_path), "disk_size": "65MiB", "disk_free": 0}
+    fs = ForebayFileSystem("s3", s3.fsspec, skip_instance_cache=True, **options)
+    assert fs.cat(f"{BUCKET}/odd") == objects["odd"] and fs.cat("second/odd") == b"another one"
+    other = ForebayFileSystem("s3", s3.fsspec, skip_instance_cache=True, **{**options, "memory": "48MiB"})
+    assert other.cat(f"{BUCKET}/odd") == objects["odd"] and other.cat("second/odd") == b"another one"
+    fs.close()
+    assert other.cat(f"{BUCKET}/block") == objects["block"]
+    other.close()
+
+
 def test_it_gets_files(fs, objects, tmp_path):
     fs.get(f"{BUCKET}/folder", str(tmp_path / "got"), recursive=True)
     assert (tmp_path / "got/inner/deep").read_bytes() == objects["folder/inner/deep"]
@@ -339,6 +352,13 @@ def test_the_file_system_behind_is_needed():
         ForebayFileSystem(skip_instance_cache=True)
     with pytest.raises(TypeError, match="no option 'memroy'"):
         ForebayFileSystem("file", memroy="1GiB", skip_instance_cache=True).cat_file("/etc/hostname")
+
+
+def test_options_of_the_other_file_system_belong_below_its_name():
+    with pytest.raises(TypeError, match=r"'key', 'secret': options of s3.*\{'s3': \{'key': \.\.\.\}"):
+        fsspec.open("forebay::s3://bucket/key", key="K", secret="S")
+    with pytest.raises(TypeError, match="'token': options of gs"):
+        ForebayFileSystem("gs", token="anon", skip_instance_cache=True)
 
 
 def test_options_are_translated():

@@ -1,5 +1,6 @@
 """`forebay.mount`: folders, and what becomes of them."""
 
+import errno
 import multiprocessing
 import os
 import pickle
@@ -80,8 +81,25 @@ def test_it_ends_with_its_process(folder, end):
         child.send_signal(end)
     child.wait()
     child.stdout.close()
-    until(lambda: not mounted(point))
-    os.rmdir(point)
+    if end in (signal.SIGINT, None):
+        assert not os.path.exists(os.path.dirname(point)), "gone when the process is"
+    until(lambda: not os.path.exists(os.path.dirname(point)))
+    assert not mounted(point)
+
+
+def test_a_mount_whose_file_another_process_has_open_goes_with_its_process(folder):
+    program = textwrap.dedent(
+        f"""
+        import forebay, os, subprocess
+        data = forebay.mount({str(folder[0])!r}, memory="32MiB")
+        reader = subprocess.Popen(["sleep", "600"], stdin=open(os.path.join(data, "file-1")), stdout=subprocess.DEVNULL)
+        print(data.path, reader.pid, flush=True)
+        """
+    )
+    ended = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    point, reader = ended.stdout.split()
+    until(lambda: not os.path.exists(os.path.dirname(point)))
+    os.kill(int(reader), signal.SIGKILL)
 
 
 def test_a_busy_mount_says_so_and_ends_later(folder, monkeypatch):
@@ -93,8 +111,21 @@ def test_a_busy_mount_says_so_and_ends_later(folder, monkeypatch):
         data.close()
     assert file.read() == made["file-1"]
     file.close()
-    until(lambda: not mounted(data.path))
-    os.rmdir(data.path)
+    until(lambda: not os.path.exists(os.path.dirname(data.path)))
+    assert not mounted(data.path)
+
+
+def test_a_closed_mount_says_so(folder):
+    data = forebay.mount(folder[0], memory="32MiB")
+    assert not data.closed and repr(data) == f"<forebay.Mount at {data.path}>"
+    data.close()
+    data.close()
+    assert data.closed and repr(data) == f"<forebay.Mount at {data.path}, closed>"
+    calls = [data.stats, data.explain, data.hints, lambda: data.hint(["file-1"]), data.__enter__]
+    calls.append(lambda: list(Ordered(range(1), ["file-1"], cache=data)))
+    for call in calls:
+        with pytest.raises(ValueError, match="the mount is closed"):
+            call()
 
 
 def test_a_killed_mount_says_so_and_leaves_nothing(folder):
@@ -109,12 +140,26 @@ def test_a_killed_mount_says_so_and_leaves_nothing(folder):
 
 
 def test_what_cannot_be_mounted(tmp_path):
-    with pytest.raises(OSError, match="no-such-folder"):
-        forebay.mount(tmp_path / "no-such-folder")
-    with pytest.raises(OSError, match="known are auto, none"):
-        forebay.mount(tmp_path, policy="psychic")
-    with pytest.raises(TypeError, match="no option 'memroy'; known are allow_other"):
+    (tmp_path / "source").mkdir()
+    (tmp_path / "file").write_bytes(b"")
+    for opened in [forebay.Cache, forebay.mount]:
+        with pytest.raises(FileNotFoundError, match="no-such-folder") as missing:
+            opened(tmp_path / "no-such-folder")
+        assert missing.value.errno == errno.ENOENT
+        with pytest.raises(ValueError, match="'much' for '--memory"):
+            opened(tmp_path, memory="much")
+        with pytest.raises(ValueError, match="known are auto, none"):
+            opened(tmp_path, policy="psychic")
+        with pytest.raises(TypeError, match="no option 'memroy'; known are"):
+            opened(tmp_path, memroy="1GiB")
+    for point, error in [("none", FileNotFoundError), ("file", NotADirectoryError), (".", OSError)]:
+        with pytest.raises(error, match="folder") as refused:
+            forebay.mount(tmp_path / "source", tmp_path / point)
+        assert refused.value.errno
+    with pytest.raises(TypeError) as unknown:
         forebay.mount(tmp_path, memroy="1GiB")
+    known = str(unknown.value).split("known are ")[1].split(", ")
+    assert "allow_other" in known and not {"daemon", "source", "mountpoint"} & set(known)
     for refused in ["daemon", "detached", "attached"]:
         with pytest.raises(TypeError, match="ends with this process"):
             forebay.mount(tmp_path, **{refused: True})

@@ -217,7 +217,13 @@ def test_columns_of_a_trace():
         ({"file": [1, None]}, "without nulls"),
         ({"file": [1.5]}, "not Float64|not double"),
         ({"file": [1], "length": [1 << 40]}, "length 1099511627776 is above"),
-        ({"file": [1], "operation": ["x"]}, "'operation'"),
+        ({"file": [1], "offset": [-1]}, "column 'offset'.*without nulls: it has a number below 0"),
+        ({"file": [1], "offset": [0.5]}, "column 'offset'.*without nulls: not Float64"),
+        ({"file": [1, None], "offset": [1, 2]}, "column 'file'.*: it has a null"),
+        ({"file": [1, 2], "time": [0.5, float("nan")]}, "row 1 of the trace: time NaN is no number of seconds"),
+        ({"file": [1], "time": [-0.5]}, "row 0 of the trace: time -0.5 is no number of seconds"),
+        ({"file": [1], "operation": ["x"]}, "'operation' of the trace has \"x\";"),
+        ({"file": [1, 2], "operation": ["read", None]}, "'operation' of the trace has a null;"),
         ({"file": [1], "operation": [2]}, "'operation'"),
     ]:
         with pytest.raises(ValueError, match=words):

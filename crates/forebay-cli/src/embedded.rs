@@ -45,7 +45,9 @@ impl From<Failure> for Refusal {
         match failure {
             Failure::Usage(_) | Failure::Config(_) | Failure::Input(_) => Refusal::Input(failure.to_string()),
             Failure::Source(error) => Refusal::Source(error),
-            Failure::Run(_) | Failure::Said(_) | Failure::Start(..) => Refusal::Failed(failure.to_string()),
+            Failure::Run(_) | Failure::Mount(_) | Failure::Said(_) | Failure::Start(..) => {
+                Refusal::Failed(failure.to_string())
+            }
         }
     }
 }

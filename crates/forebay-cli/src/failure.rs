@@ -24,6 +24,9 @@ pub(crate) enum Failure {
     /// An input is not as it must be; nothing was done.
     #[error("{0}")]
     Input(String),
+    /// Nothing can be mounted there.
+    #[error(transparent)]
+    Mount(#[from] forebay_fuse::MountError),
     /// The command ran and failed.
     #[error("{0}")]
     Run(String),
@@ -58,9 +61,18 @@ impl Failure {
     /// 1: it ran and failed. 2: bad input.
     fn code(&self) -> u8 {
         match self {
-            Failure::Usage(_) | Failure::Config(_) | Failure::Source(_) | Failure::Input(_) => 2,
+            Failure::Usage(_) | Failure::Config(_) | Failure::Source(_) | Failure::Input(_) | Failure::Mount(_) => 2,
             Failure::Run(_) => 1,
             &Failure::Said(code) | &Failure::Start(code, _) => code,
+        }
+    }
+
+    /// The system's number for it, if it is about a source or the mount point.
+    pub(crate) fn errno(&self) -> Option<i32> {
+        match self {
+            Failure::Source(error) => Some(error.errno()),
+            Failure::Mount(error) => Some(error.errno()),
+            _ => None,
         }
     }
 

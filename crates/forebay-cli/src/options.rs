@@ -320,9 +320,10 @@ pub(crate) struct Mount {
     #[arg(long, hide = true)]
     pub(crate) detached: bool,
 
-    /// Set by a program that ends the mount by closing our standard input
-    #[arg(long, hide = true)]
-    pub(crate) attached: bool,
+    /// Set by a program that ends the mount by closing our standard input. The folder was made for
+    /// this mount and goes with it: `mount` in it, and `control`
+    #[arg(long, hide = true, value_name = "DIR")]
+    pub(crate) attached: Option<PathBuf>,
 }
 
 /// `forebay profile`

@@ -121,6 +121,19 @@ pub enum MountError {
 }
 
 impl MountError {
+    /// The system's number for it.
+    pub fn errno(&self) -> i32 {
+        match self {
+            MountError::Missing(_) | MountError::NoFuse | MountError::NoFusermount => libc::ENOENT,
+            MountError::NotAFolder(_) => libc::ENOTDIR,
+            MountError::NotEmpty(_) => libc::ENOTEMPTY,
+            MountError::AlreadyMounted { .. } | MountError::Unmount { .. } => libc::EBUSY,
+            MountError::AllowOther => libc::EPERM,
+            MountError::Fusermount { .. } | MountError::Handed { .. } => libc::EIO,
+            MountError::System { reason, .. } => reason.raw_os_error().unwrap_or(libc::EIO),
+        }
+    }
+
     pub(crate) fn io(point: &Path, reason: io::Error) -> MountError {
         MountError::System { point: point.into(), reason }
     }

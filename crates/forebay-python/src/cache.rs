@@ -116,8 +116,15 @@ impl Cache {
         py.detach(move || shared.cache.forget(&path)).map_err(of_source)
     }
 
-    /// `wants` are (path, start, end).
-    fn hint(&self, py: Python<'_>, list: &str, mode: &str, wants: Vec<(PathBuf, u64, Option<u64>)>) -> PyResult<()> {
+    /// `wants` are (path, start, end). `before` are the names that the same call has told already.
+    fn hint(
+        &self,
+        py: Python<'_>,
+        list: &str,
+        mode: &str,
+        wants: Vec<(PathBuf, u64, Option<u64>)>,
+        before: u64,
+    ) -> PyResult<()> {
         let mode: Mode = mode.parse().map_err(|error: UnknownMode| PyValueError::new_err(error.to_string()))?;
         let names: PyResult<Vec<Named>> =
             wants.into_iter().map(|(path, start, end)| named(&path, start, end)).collect();
@@ -125,6 +132,9 @@ impl Cache {
         let told = py.detach(move || shared.cache.hint(list, mode, names));
         told.map(drop).map_err(|error| match error {
             TellError::Name => PyValueError::new_err(error.to_string()),
+            TellError::Full { taken, bytes, most } => {
+                PyOSError::new_err(TellError::Full { taken: before + taken, bytes, most }.to_string())
+            }
             error => PyOSError::new_err(error.to_string()),
         })
     }
@@ -213,8 +223,7 @@ fn describe<'py>(py: Python<'py>, name: &OsStr, attributes: Option<&Attributes>)
     info.set_item("size", attributes.map_or(0, |attributes| attributes.size))?;
     if let Some(attributes) = attributes {
         info.set_item("mtime", seconds(attributes.modified))?;
-        let version = attributes.version();
-        info.set_item("version", format!("{version:?}"))?;
+        info.set_item("version", attributes.version().to_string())?;
     }
     Ok(info)
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
@@ -212,10 +213,12 @@ impl Columns {
 /// A column of whole numbers.
 fn numbers(name: &str, column: &ArrayRef) -> Result<Vec<u64>, String> {
     let column = arrow::whole_numbers(column).ok_or_else(|| {
-        format!(
-            "column '{name}' of the trace must be whole numbers from 0 on, without nulls, not {}",
-            column.data_type()
-        )
+        let given = match column.data_type() {
+            _ if column.null_count() > 0 => "it has a null".to_owned(),
+            kind if kind.is_integer() => "it has a number below 0".to_owned(),
+            kind => format!("not {kind}"),
+        };
+        format!("column '{name}' of the trace must be whole numbers from 0 on, without nulls: {given}")
     })?;
     Ok(column)
 }
@@ -224,7 +227,11 @@ fn numbers(name: &str, column: &ArrayRef) -> Result<Vec<u64>, String> {
 fn times(column: &ArrayRef) -> Result<Vec<u64>, String> {
     match column.data_type() {
         DataType::Float64 if column.null_count() == 0 => {
-            Ok(column.as_primitive::<Float64Type>().values().iter().map(|seconds| (seconds * 1e9) as u64).collect())
+            let nanos = |(row, &seconds): (usize, &f64)| match Duration::try_from_secs_f64(seconds) {
+                Ok(time) if time.as_nanos() <= u64::MAX.into() => Ok(time.as_nanos() as u64),
+                _ => Err(format!("row {row} of the trace: time {seconds} is no number of seconds from 0 on")),
+            };
+            column.as_primitive::<Float64Type>().values().iter().enumerate().map(nanos).collect()
         }
         _ => numbers("time", column),
     }
@@ -238,7 +245,7 @@ fn operations(column: &ArrayRef) -> Result<Vec<Operation>, String> {
         let of = |text: Option<String>| match text.as_deref().map(|text| text.as_bytes().first().copied()) {
             Some(Some(b'r' | b'R')) => Ok(Operation::Read),
             Some(Some(b'w' | b'W')) => Ok(Operation::Write),
-            _ => Err(wrong(&format!("{text:?}"))),
+            _ => Err(wrong(&text.map_or("a null".to_owned(), |text| format!("{text:?}")))),
         };
         return arrow::cast_text(column)?.into_iter().map(of).collect();
     }

@@ -123,14 +123,14 @@ impl Taking {
         let told = blocking(move || Ok(tree.tell(&list, mode, names))).await?;
         match told {
             Ok(told) => {
-                self.told.accepted += told.accepted;
-                self.told.missing = told.missing;
+                self.told.accepted += told;
                 Ok(())
             }
-            Err(error @ (TellError::Full { .. } | TellError::Lists)) => {
-                let before = self.told.accepted;
-                Err(Refusal::full(format!("{error} ({before} names of this request were taken before)")))
+            Err(TellError::Full { taken, bytes, most }) => {
+                let taken = self.told.accepted + taken;
+                Err(Refusal::full(TellError::Full { taken, bytes, most }.to_string()))
             }
+            Err(error @ TellError::Lists) => Err(Refusal::full(error.to_string())),
             Err(error) => Err(Refusal::failed(error.to_string())),
         }
     }
@@ -138,12 +138,8 @@ impl Taking {
     /// The answer, once the first names were looked up.
     async fn answered(self) -> Result<Told, Refusal> {
         let Taking { tree, first, mut told, .. } = self;
-        let absent = blocking(move || Ok(tree.absent(&first))).await?;
-        for name in absent {
-            if !told.missing.contains(&name) && told.missing.len() < told::REPORTED {
-                told.missing.push(name);
-            }
-        }
+        told.missing = blocking(move || Ok(tree.absent(&first))).await?;
+        told.missing.truncate(told::REPORTED);
         Ok(told)
     }
 }

@@ -122,6 +122,15 @@ pub struct Version {
     pub tag: Option<Box<str>>,
 }
 
+impl fmt::Display for Version {
+    /// A short text that is the same for the same version, in every release.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Version { size, modified, changed, tag } = self;
+        write!(f, "{size:x}-{modified:x}-{changed:x}")?;
+        tag.iter().try_for_each(|tag| write!(f, "-{:x}", XxHash64::oneshot(0, tag.as_bytes())))
+    }
+}
+
 /// The inode number to show for a name that has none of its own: a hash of the source and the path,
 /// hence the same in every mount. Two names of a million have one number with a chance of 3 in 10⁸.
 pub fn inode_number(source: &str, path: &Path) -> u64 {
@@ -153,6 +162,15 @@ mod tests {
         assert_eq!(inode_number("s3://bucket", Path::new("a/b")), 11_609_130_053_559_830_989);
         assert_eq!(foreign_number(Inode { device: 7, number: 12, mount: 0 }), 16_972_025_565_553_638_518);
         assert_ne!(inode_number("ab", Path::new("c")), inode_number("a", Path::new("bc")));
+    }
+
+    #[test]
+    fn versions_are_shown_shortly() {
+        let version = Version { size: 255, modified: 1 << 60, changed: 0, tag: None };
+        assert_eq!(version.to_string(), "ff-1000000000000000-0");
+        let tagged = |tag: &str| Version { tag: Some(tag.into()), ..version.clone() }.to_string();
+        assert_eq!(tagged("\"t\""), "ff-1000000000000000-0-b5c81cd86e5e9583");
+        assert_ne!(tagged("a"), tagged("b"));
     }
 
     #[test]

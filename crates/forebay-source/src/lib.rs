@@ -102,7 +102,7 @@ pub enum Error {
         region: Option<Box<str>>,
     },
     /// The storage failed for as long as the source has patience with it.
-    #[error("{name}: given up after {after:?}: {reason}")]
+    #[error("{name}: given up after {:?}: {reason}", rounded(*.after))]
     GivenUp {
         /// The name in the request.
         name: String,
@@ -111,6 +111,12 @@ pub enum Error {
         /// For how long it was asked.
         after: Duration,
     },
+}
+
+/// A duration for a message: to a tenth of a second, or to a millisecond below that.
+fn rounded(after: Duration) -> Duration {
+    let step = if after < Duration::from_millis(100) { 1 } else { 100 };
+    Duration::from_millis((after.as_millis() as u64 + step / 2) / step * step)
 }
 
 impl Error {

@@ -8,7 +8,7 @@ use crate::options::Options;
 /// Why a folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Another process, or another tier of this one, has it.
+    /// Another process has it.
     #[error(
         "{}: in use by another mount{}; give each its own folder, or end that one",
         .dir.display(),
@@ -20,6 +20,17 @@ pub enum Error {
         /// The owner's process, if it is known.
         pid: Option<u32>,
     },
+    /// This process has it open with another limit.
+    #[error("{}: open in this process with another {limit}; give the same one, or another folder", .dir.display())]
+    Differs {
+        /// The folder.
+        dir: PathBuf,
+        /// The limit.
+        limit: &'static str,
+    },
+    /// It is named twice.
+    #[error("{}: given twice; name each folder of the disk tier once", .0.display())]
+    Twice(PathBuf),
     /// It may not take enough bytes for one file.
     #[error("{}: a disk tier of {} is too small; give at least {} MiB", .dir.display(), amount(*.size), Options::LEAST.div_ceil(1 << 20))]
     TooSmall {

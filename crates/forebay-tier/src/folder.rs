@@ -167,7 +167,8 @@ fn renewed(dir: &Path) -> Result<Key, Error> {
     }
     let id = Id { key: Key::random() };
     let (path, new) = (root(dir).join("id"), root(dir).join("id.new"));
-    let written = File::create(&new).and_then(|mut file| {
+    let private = || fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new);
+    let written = private().and_then(|mut file| {
         file.write_all(&id.encode())?;
         file.sync_all()?;
         fs::rename(&new, &path)?;

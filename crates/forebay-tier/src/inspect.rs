@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use forebay_source::BLOCK;
 use rustix::fs::Advice;
 
+use crate::disk::{Disk, Local};
 use crate::error::Error;
 use crate::fingerprint::Key;
 use crate::folder::{self, Found, file, found, is_ours, read_id, root};
@@ -22,6 +23,10 @@ pub struct Info {
     pub files: u64,
     /// Bytes that the files take on the disk, with all that is beside them.
     pub disk_bytes: u64,
+    /// Bytes of its file system.
+    pub system_bytes: u64,
+    /// Bytes of these that are free for us.
+    pub system_free_bytes: u64,
     /// Segments that have pieces. One that is being written has them once its table is.
     pub segments: u64,
     /// Pieces.
@@ -77,7 +82,10 @@ pub struct Progress {
 pub fn info(dir: &Path) -> Result<Info, Error> {
     let files = listed(dir)?;
     let key = key(dir)?;
+    let room = Local.room(&root(dir)).map_err(Error::refused(dir, "look at the free space"))?;
     let mut info = Info {
+        system_bytes: room.bytes,
+        system_free_bytes: room.free,
         files: files.len() as u64,
         disk_bytes: taken(dir),
         id_is_right: key.is_some(),
@@ -125,12 +133,12 @@ pub fn check(dir: &Path, mut progress: impl FnMut(Progress)) -> Result<Report, E
 pub fn clear(dir: &Path) -> Result<(), Error> {
     let files = listed(dir)?;
     let lock = folder::locked(dir)?;
-    let ours = key(dir)?.is_some();
+    // Before anything goes.
+    if let Some(foreign) = files.iter().map(|found| file(dir, found.number)).find(|path| !is_ours(path)) {
+        return Err(Error::Foreign(foreign));
+    }
     for Found { number, .. } in files {
         let path = file(dir, number);
-        if !ours && !is_ours(&path) {
-            return Err(Error::Foreign(path));
-        }
         fs::remove_file(&path).map_err(Error::refused(&path, "remove"))?;
     }
     for name in ["id", "id.new", "lock"] {

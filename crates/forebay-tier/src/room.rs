@@ -6,12 +6,10 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
+use crate::disk::Room;
 use crate::layout::{FILE, file_of};
-use crate::store::Store;
+use crate::store::{State, Store};
 use crate::writer::Writer;
-
-/// Files for which there has to be room before one that was given up is made again.
-const AGAIN: u64 = 2;
 
 /// The file of that number, which is made if need be. `None` if there is no room for it: it is
 /// withdrawn.
@@ -32,19 +30,33 @@ pub(crate) fn file(store: &Store, number: u32) -> io::Result<Option<Arc<OwnedFd>
         Err(error) if is_of_room(&error) => {
             state.withdraw(number);
             state.withheld.push(number);
-            if !std::mem::replace(&mut state.told_of_room, true) {
-                let files = state.files.iter().flatten().count();
-                log::warn!(
-                    "{}: its file system has too little room beside what --disk-free leaves: the disk tier has {files} \
-                     of {} files of {} MiB, and makes more once there is room",
-                    store.options.dir.display(),
-                    state.files.len(),
-                    FILE >> 20
-                );
-            }
+            tell(store, &mut state);
             Ok(None)
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Says once that there is too little room.
+fn tell(store: &Store, state: &mut State) {
+    if std::mem::replace(&mut state.told_of_room, true) {
+        return;
+    }
+    let files = state.files.iter().flatten().count();
+    log::warn!(
+        "{}: its file system has too little room beside what --disk-free leaves: the disk tier has {files} of {} files \
+         of {} MiB, and makes more once there is room",
+        store.options.dir.display(),
+        state.files.len(),
+        FILE >> 20
+    );
+}
+
+/// Says so if there is no room for a single file, those included that are there.
+pub(crate) fn tell_of_none(store: &Store, there: usize, room: Room) {
+    let usable = (room.free + there as u64 * FILE).saturating_sub(store.options.free.of(room.bytes));
+    if usable < FILE {
+        tell(store, &mut store.state.lock());
     }
 }
 
@@ -83,7 +95,7 @@ pub(crate) fn tend(writer: &mut Writer) -> io::Result<()> {
         }
     }
     let withheld = !store.state.lock().withheld.is_empty();
-    if withheld && spare(&store)? >= AGAIN * FILE {
+    if withheld && spare(&store)? >= FILE {
         let mut state = store.state.lock();
         let number = state.withheld.swap_remove(0);
         state.grant(number);

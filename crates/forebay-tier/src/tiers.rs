@@ -1,6 +1,12 @@
 //! Tiers in several folders, as one.
+//!
+//! A process opens a folder once: all its `Tiers` share what is open there, whichever sources they
+//! stand in front of. Pieces are told apart by the identity of their files. The last of them closes
+//! it.
 
-use std::sync::Arc;
+use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::{fs, path};
 
@@ -15,37 +21,68 @@ use crate::folder::{Folder, found, is_ours};
 use crate::layout::{FILE, SEGMENTS_A_FILE, bytes};
 use crate::options::Options;
 use crate::recovery;
+use crate::room;
 use crate::segment::MOST as BATCH;
 use crate::store::{Store, files_in};
 use crate::waiting::MOST;
 use crate::writer::Writer;
 
-/// The tiers of a process, a folder each. Files are dealt to them in proportion to their sizes.
+/// The folders that this process has open. A forked child finds its parent's here, and leaves them
+/// alone.
+static OPEN: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
+
+/// A folder that is open.
+struct Shared {
+    process: u32,
+    folder: Place,
+    owned: Weak<Owned>,
+    /// How many have it open.
+    users: usize,
+}
+
+/// A folder, whichever path leads to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    device: u64,
+    inode: u64,
+}
+
+/// Tiers, a folder each. Files are dealt to them in proportion to their sizes.
 /// Dropping them closes them.
 #[derive(Debug)]
 pub struct Tiers {
-    folders: Vec<Owned>,
+    folders: Vec<Arc<Owned>>,
+    closed: AtomicBool,
 }
 
 #[derive(Debug)]
 struct Owned {
     store: Arc<Store>,
+    /// As they were given.
+    asked: Options,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Tiers {
     /// Opens the tiers in these folders, and makes those that are not there. Their content from
-    /// before is found out later. Fails if a folder is in use, cannot be written, or is too small.
+    /// before is found out later. Fails if a folder is in use by another process, open here with
+    /// other limits, given twice, not to be written to, or too small.
     pub fn open(folders: Vec<Options>) -> Result<Arc<Tiers>, Error> {
         Tiers::on(folders, Arc::new(Local))
     }
 
     /// The same on another disk than this machine's, for tests.
     pub fn on(folders: Vec<Options>, disk: Arc<dyn Disk>) -> Result<Arc<Tiers>, Error> {
-        let mut tiers = Tiers { folders: Vec::new() };
+        let mut tiers = Tiers { folders: Vec::new(), closed: AtomicBool::new(false) };
         for options in folders {
+            let dir = options.dir.clone();
             // Those that are open already close if a later one fails.
-            tiers.folders.push(Owned::open(options, Arc::clone(&disk))?);
+            let owned = Owned::shared(options, Arc::clone(&disk))?;
+            let twice = tiers.folders.iter().any(|other| Arc::ptr_eq(other, &owned));
+            tiers.folders.push(owned);
+            if twice {
+                return Err(Error::Twice(dir));
+            }
         }
         Ok(Arc::new(tiers))
     }
@@ -71,9 +108,12 @@ impl Tiers {
         self.folders.iter().for_each(|owned| owned.store.waiting.settle());
     }
 
-    /// Writes what waits and ends: readers are served by their sources from now on.
+    /// Writes what waits and ends, unless others have the folder open as well: readers are served
+    /// by their sources from now on.
     pub fn close(&self) {
-        self.folders.iter().for_each(Owned::close);
+        if !self.closed.swap(true, Ordering::Relaxed) {
+            self.folders.iter().for_each(|owned| owned.leave());
+        }
     }
 
     /// The tier for a file, and its name there; `None` if its blocks are not kept. By weighted
@@ -83,8 +123,8 @@ impl Tiers {
         if !is_lasting(identity) {
             return None;
         }
-        let fingerprints =
-            self.folders.iter().map(|Owned { store, .. }| (store, store.folder.key.fingerprint(identity)));
+        let stores = self.folders.iter().map(|owned| &owned.store);
+        let fingerprints = stores.map(|store| (store, store.folder.key.fingerprint(identity)));
         let score = |(store, fingerprint): &(&Arc<Store>, Fingerprint)| {
             let draw = (fingerprint.draw() as f64 + 1.0) / (u64::MAX as f64 + 2.0);
             f64::from(files_in(store.options.size)) / -draw.ln()
@@ -100,6 +140,56 @@ impl Drop for Tiers {
 }
 
 impl Owned {
+    /// The folder as this process has it open, or else opened.
+    fn shared(options: Options, disk: Arc<dyn Disk>) -> Result<Arc<Owned>, Error> {
+        let process = std::process::id();
+        let mut open = OPEN.lock();
+        open.retain(|shared| shared.owned.strong_count() > 0);
+        let place = Place::of(&options.dir);
+        let here = open.iter_mut().find(|shared| shared.process == process && Some(shared.folder) == place);
+        if let Some(shared) = here
+            && let Some(owned) = shared.owned.upgrade()
+        {
+            owned.fits(&options)?;
+            shared.users += 1;
+            return Ok(owned);
+        }
+        let owned = Arc::new(Owned::open(options, disk)?);
+        if let Some(folder) = Place::of(&owned.store.folder.dir) {
+            open.push(Shared { process, folder, owned: Arc::downgrade(&owned), users: 1 });
+        }
+        Ok(owned)
+    }
+
+    /// Whether it is open with these limits.
+    fn fits(&self, wanted: &Options) -> Result<(), Error> {
+        let asked = &self.asked;
+        let other = [
+            ("size", asked.size != wanted.size),
+            ("free space", asked.free != wanted.free),
+            ("rate of writes", asked.writes != wanted.writes),
+            ("rules", asked.rules != wanted.rules),
+        ];
+        match other.into_iter().find(|(_, differs)| *differs) {
+            Some((limit, _)) => Err(Error::Differs { dir: wanted.dir.clone(), limit }),
+            None => Ok(()),
+        }
+    }
+
+    /// One user less; the last one closes it.
+    fn leave(self: &Arc<Owned>) {
+        // Locked until it is closed, so that whoever opens it next finds it free.
+        let mut open = OPEN.lock();
+        let Some(at) = open.iter().position(|shared| std::ptr::eq(shared.owned.as_ptr(), Arc::as_ptr(self))) else {
+            return self.close();
+        };
+        open[at].users -= 1;
+        if open[at].users == 0 {
+            open.swap_remove(at);
+            self.close();
+        }
+    }
+
     fn open(mut options: Options, disk: Arc<dyn Disk>) -> Result<Owned, Error> {
         if options.size < Options::LEAST {
             return Err(Error::TooSmall { dir: options.dir, size: options.size });
@@ -107,6 +197,7 @@ impl Owned {
         // The process may go elsewhere, as one does that leaves its terminal.
         let dir = path::absolute(&options.dir).map_err(Error::refused(&options.dir, "find"))?;
         options.dir = dir;
+        let asked = options.clone();
         let folder = Folder::open(&options.dir)?;
         let reader = io::shared().map_err(Error::Start)?;
         let mut files = found(&options.dir).map_err(Error::refused(&folder.segments(), "list"))?;
@@ -127,8 +218,9 @@ impl Owned {
             let mut state = store.state.lock();
             files.iter().for_each(|found| state.withdraw(found.number));
         }
+        room::tell_of_none(&store, files.len(), room);
         store.waiting.to_recover(files.len() as u32 * SEGMENTS_A_FILE);
-        let owned = Owned { store, threads: Mutex::default() };
+        let owned = Owned { store, asked, threads: Mutex::default() };
         let store = Arc::clone(&owned.store);
         owned.start("forebay-recover", move || recovery::run(&store, files))?;
         let writer = Writer::new(Arc::clone(&owned.store));
@@ -149,6 +241,14 @@ impl Owned {
         }
         self.store.end();
         self.store.folder.release();
+    }
+}
+
+impl Place {
+    /// That of a path; `None` if there is nothing.
+    fn of(dir: &path::Path) -> Option<Place> {
+        let about = fs::metadata(dir).ok()?;
+        Some(Place { device: about.dev(), inode: about.ino() })
     }
 }
 

@@ -1,5 +1,6 @@
 //! `forebay cache`: looks at, checks and clears the folder of a disk tier.
 
+use forebay_tier::layout::FILE;
 use forebay_tier::{Info, Report};
 use serde_json::json;
 
@@ -7,6 +8,9 @@ use crate::failure::Failure;
 use crate::options::{Cache, CacheCommand, CacheFolder};
 use crate::size::{about, count};
 use crate::{output, progress};
+
+/// Damaged pieces that are named one by one.
+const NAMED: usize = 20;
 
 /// Runs the command.
 pub(crate) fn run(cache: &Cache) -> Result<(), Failure> {
@@ -19,12 +23,13 @@ pub(crate) fn run(cache: &Cache) -> Result<(), Failure> {
 
 fn info(CacheFolder { folder, json }: &CacheFolder) -> Result<(), Failure> {
     let info = forebay_tier::info(folder).map_err(Failure::input)?;
-    let Info { files, disk_bytes, segments, pieces, piece_bytes, versions, id_is_right, owner } = info;
+    let Info { files, disk_bytes, segments, pieces, piece_bytes, versions, id_is_right, owner, .. } = info;
+    let Info { system_bytes, system_free_bytes, .. } = info;
     if *json {
         return output::json(&json!({
             "folder": folder, "files": files, "disk_bytes": disk_bytes, "segments": segments, "pieces": pieces,
             "piece_bytes": piece_bytes, "versions": versions, "in_use": owner.is_some(), "pid": owner.flatten(),
-            "id_is_right": id_is_right,
+            "id_is_right": id_is_right, "system_bytes": system_bytes, "system_free_bytes": system_free_bytes,
         }));
     }
     let used = match owner {
@@ -42,6 +47,11 @@ fn info(CacheFolder { folder, json }: &CacheFolder) -> Result<(), Failure> {
         about(disk_bytes),
         count(segments),
     );
+    let left = system_free_bytes as f64 * 100.0 / system_bytes.max(1) as f64;
+    text += &format!("its file system has {} free, {left:.0} % of {}", about(system_free_bytes), about(system_bytes));
+    // How much stays free is a mount's own choice, which the folder does not tell.
+    let usual = (system_free_bytes + files * FILE).saturating_sub(system_bytes / 10);
+    text += if usual < FILE { ": with the usual --disk-free of 10 %, a mount writes nothing there\n" } else { "\n" };
     if !id_is_right {
         text += "its id is damaged: the next mount begins with an empty folder\n";
     }
@@ -69,8 +79,11 @@ fn check(CacheFolder { folder, json }: &CacheFolder) -> Result<(), Failure> {
     } else {
         let mut text =
             format!("{}: {} pieces with {} are right\n", folder.display(), count(*right), about(*right_bytes));
-        for place in damaged {
+        for place in damaged.iter().take(NAMED) {
             text += &format!("damaged: {} bytes at {} of {}\n", place.len, place.offset, place.file.display());
+        }
+        if let Some(more) = damaged.len().checked_sub(NAMED).filter(|&more| more > 0) {
+            text += &format!("and {} more; --json has them all\n", count(more as u64));
         }
         if *lost_segments > 0 {
             text += &format!(

@@ -34,8 +34,13 @@ pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
     if options.daemon && !options.detached {
         return daemon::start_again(Stdio::null());
     }
-    let (served, signals) = start(options, sources, point)?;
-    if options.attached {
+    let started = start(options, sources, point);
+    if let (Some(_), Err(failure)) = (&options.attached, &started) {
+        // For the exception of that program.
+        let _ = failure.errno().map(|errno| output::print(&format!("failed: {errno}\n")));
+    }
+    let (served, signals) = started?;
+    if options.attached.is_some() {
         attached().map_err(|error| Failure::run(format!("cannot watch standard input: {error}")))?;
     }
     let line = format!("ready: {} at {}", served.what, point.display());
@@ -50,7 +55,16 @@ pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
     log::info!("{}", line.trim_end());
     let ended = serve(served, signals);
     log::info!("unmounted");
+    options.attached.as_deref().into_iter().for_each(remove);
     ended
+}
+
+/// Removes the folder of an attached mount, in which nothing is left. It has no other owner if the
+/// program that made it was killed.
+fn remove(folder: &Path) {
+    let _ = std::fs::remove_file(folder.join("control"));
+    let _ = std::fs::remove_dir(folder.join("mount"));
+    let _ = std::fs::remove_dir(folder);
 }
 
 /// Unmounts once standard input ends, which it does however the program ends that holds the other
@@ -118,7 +132,7 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<(Served,
     }
     let tree = Arc::new(tree);
     let controls = Controls::start(&options.control, &options.clients, &tree)?;
-    let mounted = forebay_fuse::mount(tree, point, how).map_err(Failure::input)?;
+    let mounted = forebay_fuse::mount(tree, point, how)?;
     let unmounter = mounted.unmounter();
     let served = Served {
         what,

@@ -46,6 +46,16 @@ struct Failed {
     why: String,
 }
 
+impl Failed {
+    fn new(path: String, why: impl ToString) -> Failed {
+        let mut why = why.to_string();
+        if path.ends_with('\r') {
+            why += " (the name ends in a carriage return, as every line of a list from Windows does)";
+        }
+        Failed { path, why }
+    }
+}
+
 pub(crate) fn run(options: &Warm) -> Result<(), Failure> {
     if options.detached {
         daemon::leave_session();
@@ -59,6 +69,10 @@ pub(crate) fn run(options: &Warm) -> Result<(), Failure> {
         let mut report = through(&wanted, options.at_once.into(), look);
         failed.append(&mut report.failed);
         return if failed.is_empty() { behind(options, &wanted) } else { Err(all(&failed)) };
+    }
+    if let Some((first, more)) = order::foreign(&wanted).split_first().filter(|_| !options.order) {
+        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        log::warn!("{}{more}: on no mount of Forebay, so reading it warms no cache of ours", first.display());
     }
     let mut report = if options.order {
         order::tell(options, &wanted)?
@@ -153,7 +167,7 @@ fn through(wanted: &[Wanted], at_once: usize, each: fn(&Wanted) -> std::io::Resu
                             _ = (bytes.fetch_add(read, Ordering::Relaxed), done.fetch_add(1, Ordering::Relaxed))
                         }
                         Err(error) => {
-                            let one = Failed { path: file.path.display().to_string(), why: error.to_string() };
+                            let one = Failed::new(file.path.display().to_string(), error);
                             failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((number, one));
                         }
                     }

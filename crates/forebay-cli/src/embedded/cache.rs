@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use forebay_live::engine::Referenced;
 use forebay_live::site::{Found, Seen, Site, hides};
-use forebay_live::told::{self, Answer, Mode, Named, TellError};
+use forebay_live::told::{self, Mode, Named, TellError};
 use forebay_live::tree::Tree;
 use forebay_source::{Attributes, Error, Kind, Modes, Result};
 
@@ -160,7 +160,7 @@ impl Cache {
         list: &str,
         mode: Mode,
         names: impl IntoIterator<Item = Named>,
-    ) -> std::result::Result<Answer, TellError> {
+    ) -> std::result::Result<u64, TellError> {
         self.site.tree().tell(list, mode, names)
     }
 

@@ -148,7 +148,8 @@ fn a_disk_that_changes_its_bytes_gives_none_of_them_to_a_reader() {
         (0..len).step_by(100 * 4096).for_each(|at| file.write_all_at(&[0x5a], at + 77).expect("written"));
     }
     let damaged = cache(&["check", text(&scene.dir())]);
-    assert!(damaged.status.code() == Some(1) && said(&damaged).contains("damaged: "), "{}", said(&damaged));
+    assert_eq!((damaged.status.code(), said(&damaged).matches("damaged: ").count()), (Some(1), 20));
+    assert!(said(&damaged).contains(" more; --json has them all"), "{}", said(&damaged));
     let mount = scene.mount();
     eventually("everything from before is known", || {
         tier(&mount, "recovered_segments") == tier(&mount, "segments_before")
@@ -174,6 +175,7 @@ fn folders_that_cannot_be_a_tier_are_refused() {
     refused(&["--disk", text(&inside)], "lies in the mount point");
     let tier = folder.path().join("tier");
     refused(&["--disk", text(&tier), "--disk-size", "1MiB"], "too small");
+    refused(&["--disk", text(&tier), "--disk", text(&folder.path().join("source/../tier"))], "tier: given twice");
     refused(&["--disk", text(&tier), "--disk-size", "120%"], "a share is 0% to 100%");
     refused(&["--disk", text(&folder.path().join("file")), "--disk-size", "100MiB"], "file");
     refused(&["--disk", text(&folder.path().join("no/where")), "--disk-size", "100MiB"], "no/where");

@@ -61,6 +61,9 @@ pub fn line(text: &[u8]) -> Result<Option<Named>, BadLine> {
     if text.is_empty() {
         return Ok(None);
     }
+    if text.starts_with(b"[") {
+        return Err(BadLine::Json("it is an array".to_owned()));
+    }
     match serde_json::from_slice::<Line<String>>(text) {
         Ok(Line { path, start, end }) => named(Path::new(&path), start, end).map(Some),
         Err(error) => odd(text, &error).map(Some),
@@ -140,6 +143,9 @@ pub fn hint(text: &[u8]) -> Result<Hint, BadHint> {
     let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
     let mut lines = (1..).zip(text.split(|&byte| byte == b'\n'));
     let head = lines.next().map_or(&b""[..], |(_, line)| line);
+    if head.trim_ascii_start().starts_with(b"[") {
+        return Err(BadHint::Head("it is an array".to_owned()));
+    }
     let head: Head = serde_json::from_slice(head).map_err(|error| BadHint::Head(error.to_string()))?;
     let mode = head.mode.map_or(Ok(Mode::Append), |mode| mode.parse());
     let mode = mode.map_err(|error| BadHint::Head(error.to_string()))?;
@@ -183,6 +189,8 @@ mod tests {
         let why = |text: &[u8]| hint(text).unwrap_err().to_string();
         assert!(why(b"").contains("first line") && why(br#"{"mode":"once"}"#).contains("\"once\""));
         assert!(why(b"{}\n{\"path\":\"a\"}\nb").starts_with("line 3 is not like"));
+        assert!(why(br#"["e","replace"]"#).ends_with("it is an array"));
+        assert!(why(b"{}\n[\"a\", 0, 5]").starts_with("line 2 is not like"));
     }
 
     #[test]

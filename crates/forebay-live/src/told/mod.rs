@@ -106,7 +106,7 @@ pub const REPORTED: usize = 10;
 pub struct Answer {
     /// Names that were taken.
     pub accepted: u64,
-    /// The first names of the list that are known to be missing.
+    /// The first of these names that are known to be missing.
     pub missing: Vec<String>,
 }
 
@@ -256,14 +256,14 @@ pub(crate) struct Lists {
 }
 
 impl Tree {
-    /// Tells names of a list, which begins with them if it is not there. Files that there are not
-    /// are found out later, and skipped.
+    /// Tells names of a list, which begins with them if it is not there. Returns how many were
+    /// taken. Files that there are not are found out later, and skipped.
     pub fn tell(
         self: &Arc<Tree>,
         list: &str,
         mode: Mode,
         names: impl IntoIterator<Item = Named>,
-    ) -> std::result::Result<Answer, TellError> {
+    ) -> std::result::Result<u64, TellError> {
         let list = name_of_list(list)?;
         let most = usize::try_from(self.engine().memory() / 8).unwrap_or(usize::MAX).max(8 << 20);
         // Its files are let go of once nothing is locked.
@@ -275,7 +275,7 @@ impl Tree {
             state.over.push(told.id);
             gone = Some(told);
         }
-        let mut answer = Answer::default();
+        let mut taken = 0;
         if mode != Mode::Clear {
             if !state.lists.contains_key(list) {
                 if state.lists.len() >= MOST_LISTS {
@@ -287,7 +287,7 @@ impl Tree {
             }
             let others: usize =
                 state.lists.iter().filter(|(name, _)| *name != list).map(|(_, it)| it.names.footprint()).sum();
-            let Some(told) = state.lists.get_mut(list) else { return Ok(answer) };
+            let Some(told) = state.lists.get_mut(list) else { return Ok(taken) };
             let mut full = false;
             for named in names {
                 full = others + told.names.footprint() > most;
@@ -296,19 +296,18 @@ impl Tree {
                 }
                 if told.names.push(&named) {
                     told.accepted += 1;
-                    answer.accepted += 1;
+                    taken += 1;
                 }
             }
-            answer.missing = told.missing_names.clone();
             if full {
-                let (taken, bytes) = (answer.accepted, others + told.names.footprint());
+                let bytes = others + told.names.footprint();
                 self.wake(state)?;
                 return Err(TellError::Full { taken, bytes, most });
             }
         }
         self.wake(state)?;
         drop(gone);
-        Ok(answer)
+        Ok(taken)
     }
 
     /// Which of these names no file has. Asks for all at once, and waits.

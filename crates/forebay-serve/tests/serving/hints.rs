@@ -78,6 +78,8 @@ fn a_socket_takes_lists_and_tells_their_state() {
     let list = state(&socket).remove(0);
     assert_eq!((list.length, list.accepted, list.missing, list.wasted), (40, 41, 1, 0));
     assert_eq!(list.missing_names, ["d/none"]);
+    let answer = told(&socket, &post("?list=epoch%201", "{\"path\":\"d/1\"}\n{\"path\":\"d/no\"}\n"));
+    assert_eq!((answer.status, answer.text().trim()), (202, r#"{"accepted":2,"missing":["d/no"]}"#), "only its own");
     let stats: serde_json::Value = serde_json::from_str(&tree.stats()).unwrap();
     assert_eq!((stats["misses"].as_u64(), stats["hints_used"].as_u64()), (Some(0), Some(400)), "{stats}");
 
@@ -97,6 +99,7 @@ fn what_cannot_be_told_says_why() {
         ("", "{\"path\":\"d/1\"}\nd/2\n", "line 2 is not like {\"path\":\"a/b\",\"start\":0,\"end\":4096}"),
         ("", "{\"path\":\"../d/1\"}", "line 1 names \"../d/1\""),
         ("", "{\"path\":\"d/1\",\"start\":9,\"end\":9}", "the end must lie behind the start"),
+        ("", "[\"d/1\", 0, 5]", "it is an array"),
         ("?mode=forget", "", "none of append, replace and clear"),
         ("?colour=red", "", "colour is neither list nor mode"),
         ("?list=", "", "1 to 200 bytes"),

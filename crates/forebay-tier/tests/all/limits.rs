@@ -115,6 +115,26 @@ fn a_disk_that_gets_full() {
     assert_eq!(figures.state(), "on");
 }
 
+/// Room that another program gives back is used by the rule of a tier that begins.
+#[test]
+fn room_that_comes_back_is_as_good_as_room_from_the_beginning() {
+    let Some(point) = small(150 * MIB) else { return };
+    let other = point.path().join("other");
+    fs::write(&other, vec![1; 80 * MIB as usize]).unwrap();
+    let known = known();
+    let options = Options { free: Free::Bytes(0), ..eager(&point.path().join("tier"), 2) };
+    let tiers = Tiers::open(vec![options]).unwrap();
+    let source = tiered(&known, &tiers);
+    fill(&source, &tiers, "a", 1);
+    assert_eq!(tiers.figures()[0].files, 1);
+    fs::remove_file(&other).unwrap();
+    tiers.settle();
+    known.put("a", 200 * MIB, 2);
+    fill(&source, &tiers, "a", 2);
+    let figures = &tiers.figures()[0];
+    assert_eq!((figures.files, figures.withheld_files, figures.no_writes.as_deref()), (2, 0, None), "{figures:?}");
+}
+
 /// A file system of blocks, which has less room for the files than for their bytes.
 #[test]
 fn a_small_disk_with_ext4() {

@@ -1,6 +1,7 @@
 //! Folders that belong to others: another owner, layout, key or program.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use forebay_tier::id::Id;
@@ -31,10 +32,6 @@ fn one_owner_at_a_time() {
     let source = tiered(&known, &tiers);
     check_all(&source, "a", 1);
     tiers.settle();
-    let error = Tiers::open(vec![eager(dir.path(), 1)]).unwrap_err();
-    assert!(matches!(error, Error::InUse { pid, .. } if pid == Some(std::process::id())), "{error:?}");
-    let told = error.to_string();
-    assert!(told.contains("in use by another mount (process ") && !told.contains('\n'), "{told}");
     assert!(matches!(clear(dir.path()), Err(Error::InUse { .. })));
     let seen = info(dir.path()).unwrap();
     assert_eq!((seen.owner, seen.files, seen.id_is_right), (Some(Some(std::process::id())), 1, true));
@@ -49,6 +46,56 @@ fn one_owner_at_a_time() {
     assert_eq!(known.asked(), 0);
 }
 
+/// Another process has it, as far as can be seen: its lock is not one of ours.
+#[test]
+fn another_process_has_it() {
+    let dir = tempfile::tempdir().unwrap();
+    filled(dir.path());
+    let lock = fs::OpenOptions::new().read(true).write(true).open(dir.path().join("forebay-1/lock")).unwrap();
+    fs::write(dir.path().join("forebay-1/lock"), "1\n").unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let error = Tiers::open(vec![eager(dir.path(), 1)]).unwrap_err();
+    assert!(matches!(error, Error::InUse { pid: Some(1), .. }), "{error:?}");
+    let told = error.to_string();
+    assert!(told.contains("in use by another mount (process 1)") && !told.contains('\n'), "{told}");
+    drop(lock);
+    Tiers::open(vec![eager(dir.path(), 1)]).unwrap();
+}
+
+/// Two in one process, by two paths: what one source's readers brought is there for both, and the
+/// last one closes it.
+#[test]
+fn a_process_shares_a_folder_with_itself() {
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let link = other.path().join("link");
+    std::os::unix::fs::symlink(dir.path(), &link).unwrap();
+    let (known, stranger) = (known(), Known::new("another source"));
+    stranger.put("a", 3 * MIB, 2);
+    let one = Tiers::open(vec![eager(dir.path(), 1)]).unwrap();
+    let two = Tiers::open(vec![Options { dir: link.clone(), ..eager(dir.path(), 1) }]).unwrap();
+    check_all(&tiered(&known, &one), "a", 1);
+    check_all(&tiered(&stranger, &two), "a", 2);
+    one.settle();
+    assert_eq!((known.asked(), stranger.asked()), (9 * MIB, 3 * MIB));
+    check_all(&tiered(&known, &two), "a", 1);
+    check_all(&tiered(&stranger, &one), "a", 2);
+    assert_eq!((known.asked(), stranger.asked()), (0, 0));
+    assert_eq!(one.figures(), two.figures());
+    for wrong in [eager(dir.path(), 2), Options { writes: Some(1), ..eager(&link, 1) }] {
+        let error = Tiers::open(vec![wrong]).unwrap_err();
+        assert!(matches!(error, Error::Differs { .. }), "{error}");
+    }
+    let error = Tiers::open(vec![eager(dir.path(), 1), eager(&link, 1)]).unwrap_err();
+    assert!(error.to_string().ends_with("link: given twice; name each folder of the disk tier once"), "{error}");
+    one.close();
+    one.close();
+    check_all(&tiered(&known, &two), "a", 1);
+    assert_eq!((known.asked(), info(dir.path()).unwrap().owner.is_some()), (0, true));
+    drop(two);
+    assert_eq!(info(dir.path()).unwrap().owner, None);
+    Tiers::open(vec![eager(dir.path(), 2)]).unwrap();
+}
+
 #[test]
 fn a_folder_is_looked_at_checked_and_cleared() {
     let dir = tempfile::tempdir().unwrap();
@@ -57,6 +104,9 @@ fn a_folder_is_looked_at_checked_and_cleared() {
     }
     filled(dir.path());
     let seen = info(dir.path()).unwrap();
+    let mode = |name: &str| fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(["forebay-1", "forebay-1/id", "forebay-1/lock"].map(mode), [0o700, 0o600, 0o600]);
+    assert!(0 < seen.system_free_bytes && seen.system_free_bytes < seen.system_bytes);
     assert_eq!((seen.pieces, seen.piece_bytes, seen.versions, seen.owner), (144, 9 * MIB, 1, None));
     assert!(seen.disk_bytes <= eager(dir.path(), 1).size);
     let mut progress = Vec::new();
@@ -66,6 +116,12 @@ fn a_folder_is_looked_at_checked_and_cleared() {
     flip(&segments(dir.path(), 0), 400, &mut Draws::new(3));
     let report = check(dir.path(), |_| ()).unwrap();
     assert!(report.lost_segments > 0 || !report.damaged.is_empty(), "{report:?}");
+    let foreign = segments(dir.path(), 7);
+    fs::write(&foreign, vec![7; 1 << 20]).unwrap();
+    let error = clear(dir.path()).unwrap_err();
+    assert!(matches!(&error, Error::Foreign(path) if *path == foreign), "{error}");
+    assert!(foreign.exists() && segments(dir.path(), 0).exists(), "nothing goes");
+    fs::remove_file(&foreign).unwrap();
     fs::write(dir.path().join("forebay-1/segments/notes"), "mine").unwrap();
     clear(dir.path()).unwrap();
     let left: Vec<_> =

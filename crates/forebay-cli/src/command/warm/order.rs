@@ -25,13 +25,13 @@ pub(super) fn tell(options: &Warm, wanted: &[Wanted]) -> Result<Report, Failure>
     for file in wanted {
         match line(file, &mut roots) {
             Ok((root, line)) => mounts.entry(root).or_default().extend(line),
-            Err(why) => report.failed.push(Failed { path: file.path.display().to_string(), why }),
+            Err(why) => report.failed.push(Failed::new(file.path.display().to_string(), why)),
         }
     }
     for (root, lines) in mounts {
         let Answer { accepted, missing } = post(&root, &options.list, &lines)?;
         report.files += accepted - (missing.len() as u64).min(accepted);
-        let failed = |name: String| Failed { path: root.join(name).display().to_string(), why: "no such file".into() };
+        let failed = |name: String| Failed::new(root.join(name).display().to_string(), "no such file");
         report.failed.extend(missing.into_iter().map(failed));
     }
     Ok(report)
@@ -39,14 +39,12 @@ pub(super) fn tell(options: &Warm, wanted: &[Wanted]) -> Result<Report, Failure>
 
 /// The root of a file's mount, and its line.
 fn line(file: &Wanted, roots: &mut BTreeMap<PathBuf, PathBuf>) -> Result<(PathBuf, Vec<u8>), String> {
-    let folder = file.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = file.path.file_name().ok_or("not a file")?;
-    let folder = folder.canonicalize().map_err(|error| error.to_string())?;
+    let folder = folder(file).canonicalize().map_err(|error| error.to_string())?;
     let root = match roots.get(&folder) {
         Some(root) => root.clone(),
         None => {
-            let is_root = |at: &&Path| rustix::fs::getxattr(*at, STATS_XATTR, &mut [0_u8; 0][..]).is_ok();
-            let root = folder.ancestors().find(is_root).ok_or("not in a forebay mount")?.to_owned();
+            let root = root(&folder).ok_or("not in a forebay mount")?.to_owned();
             roots.insert(folder.clone(), root.clone());
             root
         }
@@ -56,6 +54,25 @@ fn line(file: &Wanted, roots: &mut BTreeMap<PathBuf, PathBuf>) -> Result<(PathBu
     let range = file.range.as_ref().map(|range| format!(",\"start\":{},\"end\":{}", range.start, range.end));
     let line = format!("{{\"path\":{}{}}}\n", spelt(inner), range.unwrap_or_default()).into_bytes();
     Ok((root, line))
+}
+
+/// The folder that a file is in.
+fn folder(file: &Wanted) -> &Path {
+    file.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The root of the mount that a folder is in.
+fn root(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|at| rustix::fs::getxattr(*at, STATS_XATTR, &mut [0_u8; 0][..]).is_ok())
+}
+
+/// Those of the files whose folder is there, and on no mount.
+pub(super) fn foreign(wanted: &[Wanted]) -> Vec<&Path> {
+    let is_foreign = |folder: &Path| folder.canonicalize().is_ok_and(|folder| root(&folder).is_none());
+    let mut known = BTreeMap::new();
+    let folders = wanted.iter().map(|file| (file, folder(file)));
+    let foreign = folders.filter(|&(_, folder)| *known.entry(folder).or_insert_with(|| is_foreign(folder)));
+    foreign.map(|(file, _)| &*file.path).collect()
 }
 
 /// Replaces a list of a mount.
