@@ -43,14 +43,15 @@ fn collect(command: &Command, known: &mut Vec<String>) {
     command.get_subcommands().for_each(|below| collect(below, known));
 }
 
-/// `None` if no known variable is like it: it may be for another program.
+/// `None` if no known variable is so much like it: it may be for another program.
 fn of(name: String, known: &[String]) -> Option<Mistyped> {
-    let bare = |name: &str| name.strip_prefix(PREFIX).unwrap_or(name).to_owned();
-    let mut all: Vec<String> = known.iter().map(|name| bare(name)).collect();
-    all.sort();
-    all.dedup();
-    let near = near::near(&bare(&name), all.iter().map(String::as_str));
-    let advice = near::said(near.into_iter().map(|near| format!("{PREFIX}{near}")).collect())?;
+    // One slip, or two in a long name.
+    let slips = if name.len() - PREFIX.len() < 8 { 1 } else { 2 };
+    let mut near: Vec<&String> =
+        known.iter().filter(|known| strsim::damerau_levenshtein(&name, known) <= slips).collect();
+    near.sort();
+    near.dedup();
+    let advice = near::said(near.into_iter().take(3).cloned().collect())?;
     Some(Mistyped { name, advice })
 }
 
@@ -63,7 +64,7 @@ mod tests {
         let found = |name: &str| mistyped([(name.into(), "1".into())].into_iter());
         let one = found("FOREBAY_MEMROY");
         assert!(one.len() == 1 && one[0].advice.contains("FOREBAY_MEMORY"), "{one:?}");
-        for name in ["FOREBAY_MEMORY", "FOREBAY_TOKEN", "FOREBAY_SIM_POLICY", "HOME", "FOREBAY_XQJZ"] {
+        for name in ["FOREBAY_MEMORY", "FOREBAY_TOKEN", "FOREBAY_SIM_POLICY", "HOME", "FOREBAY_TRACES"] {
             assert_eq!(found(name), [], "{name}");
         }
     }
