@@ -320,8 +320,9 @@ pub(crate) struct Mount {
     #[arg(long, hide = true)]
     pub(crate) detached: bool,
 
-    /// Set by a program that ends the mount by closing our standard input. The folder was made for
-    /// this mount and goes with it: `mount` in it, and `control`
+    /// Set by a program that ends the mount by closing our standard input
+    ///
+    /// The folder was made for this mount and goes with it, with `mount` and `control` in it.
     #[arg(long, hide = true, value_name = "DIR")]
     pub(crate) attached: Option<PathBuf>,
 }
