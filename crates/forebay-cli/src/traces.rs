@@ -1,8 +1,13 @@
 //! Opens traces: a file, or a synthetic trace that is made anew each time it is read.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
-use std::sync::{Arc, Once};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use forebay_trace::generate::{Given, WrongWorkload, kinds, named};
 use forebay_trace::{ContextInfo, Error, FileInfo, Options, Reading, Request, Shape, Source};
@@ -39,8 +44,40 @@ pub(crate) fn open(trace: &Path, options: &Options, seed: u64) -> Result<Box<dyn
             let wrong = |error: WrongWorkload| Error::Format { path: trace.to_owned(), reason: error.to_string() };
             Ok(Box::new(generated.map_err(wrong)?))
         }
-        None => Ok(Box::new(Watched { source: forebay_trace::open(trace, options)?, ended: false })),
+        None => watched(trace, options),
     }
+}
+
+/// A file that says at its end what of it was not read.
+pub(crate) fn watched(trace: &Path, options: &Options) -> Result<Box<dyn Source>, Error> {
+    Ok(Box::new(Watched { source: file(trace, options)?, ended: false }))
+}
+
+/// Opens a file from its beginning, however often. `-` is standard input.
+pub(crate) fn file(trace: &Path, options: &Options) -> Result<Box<dyn Source>, Error> {
+    let path = if trace == Path::new("-") { Path::new("/dev/stdin") } else { trace };
+    let file = content(path).map_err(|source| Error::Io { path: trace.to_owned(), source })?;
+    forebay_trace::open_file(trace, file, options)
+}
+
+/// A file at its beginning. A pipe gives its bytes only once, so they are kept in a file without a
+/// name while the command runs.
+fn content(path: &Path) -> io::Result<File> {
+    static KEPT: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if !kept.contains_key(path) {
+        let mut file = File::open(path)?;
+        let kind = file.metadata()?.file_type();
+        if !kind.is_fifo() && !kind.is_char_device() && !kind.is_socket() {
+            return Ok(file);
+        }
+        let mut copy = tempfile::tempfile()?;
+        io::copy(&mut file, &mut copy)?;
+        kept.insert(path.to_owned(), copy);
+    }
+    // Opened anew, since duplicates would share the position.
+    let number = kept.get(path).map_or(-1, AsRawFd::as_raw_fd);
+    File::open(format!("/proc/self/fd/{number}"))
 }
 
 /// A file that says at its end how many lines were left out: figures of a part of a trace must not

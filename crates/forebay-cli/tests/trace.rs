@@ -1,6 +1,7 @@
 //! `forebay trace`, as a shell runs it.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -193,4 +194,64 @@ fn help_lists_the_kinds_and_what_can_be_said_about_them() {
         assert!(help.contains(kind), "{kind}");
     }
     assert!(help.contains("--alpha <VALUE>") && help.contains("--think <VALUE>"), "{help}");
+}
+
+/// The command with standard input from a pipe, that gives `content` once.
+fn piped(folder: &Path, command: &str, args: &[&str], content: &str) -> Output {
+    let mut forebay = Command::new(env!("CARGO_BIN_EXE_forebay"));
+    forebay.arg(command).args(args).env_clear().env("HOME", folder).current_dir(folder);
+    let mut child = forebay
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(content.as_bytes()).expect("the command reads it");
+    drop(pipe);
+    child.wait_with_output().expect("an output")
+}
+
+#[test]
+fn a_pipe_is_read_once_for_all_passes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines: String = (0..3000).map(|n| format!("{n},{},{}\n", n * 7 % 100 + 1, n * 7 % 100 + 5)).collect();
+    let lines = format!("time,key,size\n{lines}");
+    fs::write(folder.path().join("plain.csv"), &lines).expect("written");
+    for options in [&["--policy", "lru,arc"][..], &["--sizes", "--policy", "lru"], &["--curve", "lru"]] {
+        let misses = |output: Output| {
+            let records: Vec<serde_json::Value> = serde_json::from_str(&stdout(&output)).expect("JSON");
+            records.into_iter().map(|record| record["miss_ratio"].clone()).collect::<Vec<_>>()
+        };
+        let args = |trace: &'static str| [&[trace, "--json"], options].concat();
+        let expected = misses(piped(folder.path(), "sim", &args("plain.csv"), ""));
+        for trace in ["-", "/dev/stdin"] {
+            assert_eq!(misses(piped(folder.path(), "sim", &args(trace), &lines)), expected, "{trace} {options:?}");
+        }
+    }
+    let figures = record(&piped(folder.path(), "trace", &["info", "-", "--json"], &lines));
+    assert_eq!(figures["requests"].as_u64(), Some(3000));
+    let written = record(&piped(folder.path(), "trace", &["convert", "-", "copy.parquet", "--json"], &lines));
+    assert_eq!(written["requests"].as_u64(), Some(3000));
+    refused(&piped(folder.path(), "trace", &["info", "-"], ""), &["-: it is empty"]);
+}
+
+#[test]
+fn a_trace_that_may_mean_something_else_is_doubted_aloud() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let in_folder = |args: &[&str]| run(folder.path(), args);
+    fs::write(folder.path().join("keys.csv"), "time,key\n1,a\n2,b\n1.02,a\n").expect("written");
+    let doubt = "no column of sizes: each object counts as one byte";
+    assert!(stdout(&in_folder(&["info", "keys.csv"])).contains(doubt));
+    let converted = in_folder(&["convert", "keys.csv", "keys.parquet"]);
+    assert!(String::from_utf8_lossy(&converted.stderr).contains(doubt), "{converted:?}");
+    refused(&piped(folder.path(), "sim", &["keys.csv", "--sizes"], ""), &["has no sizes, which --sizes counts"]);
+    fs::write(folder.path().join("op.csv"), "0,read,4096,8192\n1,write,8192,8192\n").expect("written");
+    refused(&in_folder(&["info", "op.csv"]), &["column 2 would be the object", "op-col=2"]);
+    // Formats without operations.
+    fs::write(folder.path().join("rw.csv"), "time,key,size,op\n1,1,9,get\n1.02,2,9,set\n").expect("written");
+    let written = in_folder(&["convert", "rw.csv", "rw.u64", "--json"]);
+    assert!(String::from_utf8_lossy(&written.stderr).contains("1 writes are reads in rw.u64"), "{written:?}");
+    assert_eq!(record(&written)["writes_as_reads"].as_u64(), Some(1));
+    assert!(stdout(&in_folder(&["info", "rw.csv"])).contains("20.0 ms"));
 }

@@ -60,7 +60,10 @@ pub struct Columns {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UnknownColumns {
     /// A part of it is unknown.
-    #[error("`{0}` describes no column; say it as in time-col=1,obj-id-col=2; known are {known}", known = KEYS.join(", "))]
+    #[error(
+        "`{0}` describes no column; say it as in time-col=1,obj-id-col=2; known are {known}",
+        known = KEYS.join(", ")
+    )]
     Part(String),
     /// Two parts say the same thing.
     #[error("`{0}` is said twice")]

@@ -62,7 +62,11 @@ pub(crate) struct Input {
 impl Input {
     /// Opens a file and fills the first window.
     pub(crate) fn open(path: &Path) -> io::Result<Input> {
-        let file = File::open(path)?;
+        Input::file(File::open(path)?)
+    }
+
+    /// The same for a file that is open.
+    pub(crate) fn file(file: File) -> io::Result<Input> {
         let total = file.metadata()?.len();
         let read = Arc::new(AtomicU64::new(0));
         let mut input = Input::over(Box::new(Counted { file, read: read.clone() }))?;

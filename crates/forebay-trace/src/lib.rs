@@ -46,7 +46,9 @@ pub use format::{Format, UnknownFormat};
 pub use keys::{Blocks, CHUNK, Keys, TooManyKeys, sample_hash};
 pub use preset::Preset;
 pub use request::{Operation, Request, Shape};
-pub use source::{BATCH, ContextInfo, FileInfo, LeftOut, Memory, Options, Reading, Source, open, open_bytes};
+pub use source::{
+    BATCH, ContextInfo, FileInfo, LeftOut, Memory, Options, Reading, Source, open, open_bytes, open_file,
+};
 pub use times::Times;
 pub use workload::{Span, Workload, WorkloadError};
 pub use write::{WRITTEN, Writer};

@@ -1,5 +1,6 @@
 //! Sources of requests.
 
+use std::fs::File;
 use std::path::Path;
 
 use crate::{Columns, Error, Format, Request, Shape};
@@ -134,6 +135,11 @@ pub struct Options {
 /// Opens a trace file. Its format is told by its name and content if `options` don't name it.
 pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Source>, Error> {
     crate::read::open(path, options)
+}
+
+/// As [`open`], of a file that is open already; `name` stands for its path.
+pub fn open_file(name: &Path, file: File, options: &Options) -> Result<Box<dyn Source>, Error> {
+    crate::read::open_file(name, file, options)
 }
 
 /// As [`open`], of a file that is in memory already; `name` stands for its path.

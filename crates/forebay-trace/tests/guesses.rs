@@ -83,6 +83,22 @@ fn words_of_operations_are_no_objects() {
 }
 
 #[test]
+fn a_format_alone_names_no_columns() {
+    for (content, format) in
+        [("0,read,4096,8192\n", "csv"), ("1 read 8192 8192\n", "webcachesim"), ("1,R,8192,9\n", "libcachesim")]
+    {
+        assert!(wrong(content, format, "").contains("has only words of operations"), "{format}");
+    }
+    let codes = told("1,100,8,0\n2,200,8,1\n", "csv", "");
+    assert!(codes.doubts().contains("every line counts as a read"), "{}", codes.doubts());
+    // The reason of the likely format is told, not the names of all.
+    let text = refusal("1577808144360 5 100\n1577808144361 6 100\n");
+    assert!(text.contains("as webcachesim: line 1: column 1: `1577808144360` is no time"), "{text}");
+    assert!(!text.contains("oracle-general"), "{text}");
+    assert_eq!(read("time key size\n1 a 100\n").requests[0].len, 100);
+}
+
+#[test]
 fn a_column_of_codes_is_not_passed_over() {
     for content in ["1,100,8,0\n2,200,8,1\n", "1,100,8,0\n2,200,8,0\n", "1,100,8,1\n2,200,8,2\n3,100,8,1\n"] {
         let found = read(content);

@@ -23,8 +23,9 @@ const TIME: &str = "Options with time";
 pub(crate) struct Sim {
     /// The trace: a file, compressed or not, or a synthetic one
     ///
-    /// A file is in any format that `forebay trace info` knows. A synthetic trace has the name and
-    /// the parameters of `forebay trace generate`. Example: `zipf:objects=1000,requests=100000`
+    /// A file is in any format that `forebay trace info` knows; `-` is standard input. A synthetic
+    /// trace has the name and the parameters of `forebay trace generate`. Example:
+    /// `zipf:objects=1000,requests=100000`
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 

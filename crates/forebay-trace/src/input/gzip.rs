@@ -1,5 +1,5 @@
-//! The members of a gzip file, one behind the other. Zeros behind the last one are padding, as tapes
-//! and block devices add it; gzip passes over them too.
+//! The members of a gzip file, one behind the other. Zeros behind the last one are padding, as
+//! tapes and block devices add it; gzip passes over them too.
 
 use std::io::{self, BufRead, Read};
 

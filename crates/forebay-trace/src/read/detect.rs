@@ -82,7 +82,7 @@ pub(crate) fn by_content(name: &str, first: &[u8], whole: bool, columns: &Column
         Err(refused) if !refused.chosen => {
             let most = alike(&lines);
             let format = if most.len() < lines.len() { text.format(&most).ok() } else { None };
-            format.ok_or_else(|| format!("{}; give the format, one of {}", refused.reason, Format::list()))
+            format.ok_or(refused.reason)
         }
         found => found.map_err(|refused| refused.reason),
     }
@@ -141,15 +141,17 @@ impl Lines<'_> {
         }
         let mut readings: Vec<Format> =
             Preset::all().filter(|&preset| likely::preset(preset, lines)).map(Format::Preset).collect();
+        let mut refusal = None;
         readings.retain(|&format| {
             let fit = self.fit(format, lines);
+            refusal = refusal.take().or(fit.fault.as_ref().map(|reason| format!("as {format}: {reason}")));
             fit.all() && fit.requests > 0
         });
         if likely::lis(lines) && self.fit(Format::Lis, lines).all() {
             readings.push(Format::Lis);
         }
         match readings[..] {
-            [] => self.generic(lines),
+            [] => self.generic(lines, refusal),
             [format] => Ok(format),
             _ => {
                 let names: Vec<&str> = readings.iter().map(|format| format.name()).collect();
@@ -161,14 +163,14 @@ impl Lines<'_> {
         }
     }
 
-    /// Plain text and CSV would fit most texts.
-    fn generic(&self, lines: &[u8]) -> Result<Format, Refused> {
+    /// Plain text and CSV would fit most texts. `refusal` says why a more likely format does not.
+    fn generic(&self, lines: &[u8], mut refusal: Option<String>) -> Result<Format, Refused> {
         if likely::block_numbers(lines) && self.fit(Format::Lirs, lines).all() {
             return Ok(Format::Lirs);
         }
         let called = self.name.contains(".csv") || self.name.contains(".tsv");
-        let mut refusal = None;
-        if called || [b',', b'\t', b';', b'|'].into_iter().any(|delimiter| columns(lines, delimiter)) {
+        let blanks = || columns(lines, b' ') && Csv::new(self.columns, lines).is_ok_and(|csv| csv.header());
+        if called || [b',', b'\t', b';', b'|'].into_iter().any(|delimiter| columns(lines, delimiter)) || blanks() {
             let implausible = Csv::new(self.columns, lines).ok().and_then(|csv| csv.implausible(lines));
             if let Some(reason) = implausible.filter(|_| self.columns.object.is_none()) {
                 return Err(Refused { reason, chosen: true });
@@ -183,9 +185,12 @@ impl Lines<'_> {
         if one_a_line && !has(b',') && !has(b'\t') && self.fit(Format::Plain, lines).all() {
             return Ok(Format::Plain);
         }
-        let chosen = called && refusal.is_some();
-        let reason = refusal.map_or(String::new(), |reason| format!("; {reason}"));
-        Err(Refused { reason: format!("it is text, but its first lines fit no format{reason}"), chosen })
+        let chosen = refusal.is_some();
+        let rest = match refusal {
+            Some(reason) => format!("{reason}; say the columns or the format"),
+            None => format!("give the format, one of {}", Format::list()),
+        };
+        Err(Refused { reason: format!("it is text, but its first lines fit no format; {rest}"), chosen })
     }
 
     /// How lines fit a format, each by itself.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::Request;
+use crate::read::text::printable;
 use crate::source::LeftOut as Counted;
 
 /// More reasons than this are counted together: a column that is taken for that of the operation
@@ -49,7 +50,7 @@ impl LeftOut {
         let mut all = Vec::new();
         for (kind, texts) in &self.counts {
             for (text, &lines) in texts {
-                let text = if text.is_empty() { String::new() } else { format!(" `{}`", text.escape_ascii()) };
+                let text = if text.is_empty() { String::new() } else { format!(" `{}`", printable(text)) };
                 all.push(Counted { reason: format!("{kind}{text}"), lines });
             }
         }

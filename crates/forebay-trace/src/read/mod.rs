@@ -76,9 +76,14 @@ struct TraceFile {
 
 /// Opens a trace file with a decoder.
 pub(crate) fn open(path: &Path, options: &Options) -> Result<Box<dyn Source>, Error> {
+    open_file(path, File::open(path).map_err(|error| failed(path, 0, error))?, options)
+}
+
+/// The same for a file that is open already.
+pub(crate) fn open_file(path: &Path, file: File, options: &Options) -> Result<Box<dyn Source>, Error> {
     let io = |error| failed(path, 0, error);
-    let parquet = || parquet::open(path, File::open(path).map_err(io)?);
-    begin(path, Input::open(path).map_err(io)?, options, parquet)
+    let again = file.try_clone().map_err(io)?;
+    begin(path, Input::file(file).map_err(io)?, options, || parquet::open(path, again))
 }
 
 /// The same for a content in memory.
@@ -169,7 +174,15 @@ fn preset_columns(preset: Preset, said: &Columns, lines: &[u8]) -> Columns {
 
 /// A decoder of a format for a content that begins like this. A guess has doubts.
 fn decoder(format: Format, options: &Options, first: &[u8], guess: bool) -> Result<Box<dyn Decode>, String> {
-    let table = |columns: &Columns| if guess { Csv::guessed(columns, first) } else { Csv::new(columns, first) };
+    let table = |columns: &Columns| {
+        // Columns that the user did not name are guessed, whatever the format.
+        let guess = guess || format == Format::Csv && !columns.name_places();
+        let csv = if guess { Csv::guessed(columns, first)? } else { Csv::new(columns, first)? };
+        match csv.implausible(first).filter(|_| options.columns.object.is_none()) {
+            Some(reason) => Err(reason),
+            None => Ok(csv),
+        }
+    };
     Ok(match format {
         Format::Lirs => Box::new(Text::new(lirs::Lirs)),
         Format::Plain => Box::new(Text::new(plain::Plain::default())),

@@ -170,7 +170,16 @@ pub(crate) fn decimal(text: &[u8], places: u32) -> Option<u64> {
 pub(crate) fn quoted(text: &[u8]) -> String {
     const LONGEST: usize = 40;
     let more = if text.len() > LONGEST { "…" } else { "" };
-    format!("`{}{more}`", text[..text.len().min(LONGEST)].escape_ascii())
+    format!("`{}{more}`", printable(&text[..text.len().min(LONGEST)]))
+}
+
+/// A text without characters that would act on a terminal.
+pub(crate) fn printable(text: &[u8]) -> String {
+    let mut shown = String::new();
+    for letter in String::from_utf8_lossy(text).chars() {
+        if letter.is_control() { shown.extend(letter.escape_default()) } else { shown.push(letter) }
+    }
+    shown
 }
 
 #[cfg(test)]

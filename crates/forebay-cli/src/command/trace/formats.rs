@@ -66,8 +66,12 @@ forebay sim cluster052.zst --format twitter --sizes --memory 1GiB --policy lru,s
 - `forebay trace info` names the format, the columns that are read and those that are not, and
   counts the lines that are no requests by their reasons.
 - If two formats fit the first lines, the command asks which (exit code 2) and reads nothing.
+- A guess is judged by the values of its columns. If another meaning is plausible, the reading has a
+  doubt. `trace info` shows it, `sim` and `convert` warn of it.
 - A line that cannot be, such as one with a negative size, ends the reading. The message has the
   line and the column.
+- A last line without an end may be cut. It is left out and named, even if a number could be read.
+- `-` is standard input. A pipe is read once and kept in a temporary file for further passes.
 - A trace of ranges has a file, an offset and a length; it is split into blocks. A trace of objects
   has whole objects of any size.
 
@@ -88,17 +92,39 @@ number counted from one, a name of the header, or `none`.
 | `reads=R\\|0` `writes=W\\|1` `ignored=F` | words and codes of operations |
 | `delimiter` `has-header` `obj-id-is-num` | as in libCacheSim; yes is `true` or `1` |
 
+If `--columns` says only units, words or a delimiter, the content still tells the format. Words of
+`--columns` come before those of a preset.
+
 Words such as `get`, `read`, `set` and `write` are known. Codes are not: 1 is a read to libCacheSim
 and a write in many block traces.
+
+A header's names are known in many forms, with the unit at the end: `size_kb` (1024 bytes),
+`timestamp_ms`, `content_length`. `lba`, `sector` and `sectors` count 512 bytes. The reading names
+each unit above one byte that it takes from a name.
+
+## What is no request
+
+These rules hold for all formats. The lines are left out, counted and named.
+
+- A request of no bytes moves nothing. This holds for ranges and for whole objects, as in
+  libCacheSim.
+- A delete, discard, trim, flush or HEAD moves no bytes. A deleted object stays in simulated caches
+  until it is replaced.
+- A request of 4 GiB or more does not fit.
+
+A line is one request. The `op_count` of Meta's traces is not read, and the reading says so.
 
 ## Bytes
 
 `forebay sim --sizes` counts caches in bytes. An object takes as much room as it has bytes, and
-misses are counted of requests and of bytes. An object has the size of the request that brought it,
-until it is given up. `--admit-below 64KiB` takes in smaller objects only. LRU, FIFO, Clock, SIEVE
-and GDSF have the miss ratios of libCacheSim, digit by digit. S3-FIFO, ARC and 2Q keep to their
-papers where libCacheSim adds rules for sizes
+misses are counted of requests and of bytes. A trace without sizes is refused. An object has the
+size of the request that brought it, until it is given up. `--admit-below 64KiB` takes in smaller
+objects only. LRU, FIFO, Clock, SIEVE and GDSF have the miss ratios of libCacheSim, digit by digit.
+S3-FIFO, ARC and 2Q keep to their papers where libCacheSim adds rules for sizes
 ([which ones](notes/2026-11-28-sized-ghosts.md)).
+
+The log of S3 has the object's size, which is read. A web server's log has the bytes of the answer.
+Its answers of status 206 are parts of objects, and the reading has a doubt about them.
 
 ## Formats
 ";

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use forebay_sim::chart::{Axis, Chart, Series};
-use forebay_trace::{Error, Keys, Operation, Reading, Request, Shape, open};
+use forebay_trace::{Error, Keys, Operation, Reading, Request, Shape};
 use serde::Serialize;
 
 use super::each;
@@ -12,13 +12,13 @@ use crate::failure::Failure;
 use crate::options::TraceInfo;
 use crate::progress::Progress;
 use crate::size::{about, count};
-use crate::{output, report};
+use crate::{output, report, traces};
 
 pub(super) fn run(info: &TraceInfo) -> Result<(), Failure> {
     let progress = Progress::new("reading", info.traces.len());
     let (mut figures, mut series) = (Vec::new(), Vec::new());
     for path in &info.traces {
-        let mut source = open(path, &info.reading.options()).map_err(Failure::input)?;
+        let mut source = traces::file(path, &info.reading.options()).map_err(Failure::input)?;
         let shape = match (source.shape(), info.block_bytes) {
             (Shape::Ranges { .. }, Some(size)) => Shape::Ranges { block_bytes: block(size.bytes())? },
             (shape, _) => shape,
@@ -203,6 +203,16 @@ impl Content {
     }
 }
 
+/// A duration in a unit in which it is not zero.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        0.0 => "0 s".to_owned(),
+        0.1.. => format!("{seconds:.1} s"),
+        0.0001.. => format!("{:.1} ms", seconds * 1e3),
+        _ => format!("{:.3} µs", seconds * 1e6),
+    }
+}
+
 /// The least length that a `share` of the requests does not exceed; `lengths` has how many requests
 /// are so long.
 fn quantile(lengths: &BTreeMap<u32, u64>, share: f64) -> u32 {
@@ -306,7 +316,7 @@ impl Figures {
             ("size, mean".to_owned(), about(self.mean_bytes as u64)),
             ("size, least, 50, 90, 99 %, largest".to_owned(), sizes.join(", ")),
             ("handlers, contexts".to_owned(), format!("{}, {}", count(self.handlers), count(self.contexts))),
-            ("duration".to_owned(), format!("{:.1} s", self.duration_s)),
+            ("duration".to_owned(), duration(self.duration_s)),
         ];
         if let (Some(block), Some(files), Some(sequential)) = (self.block_bytes, self.files, self.sequential_share) {
             lines.insert(5, ("block".to_owned(), about(block.into())));

@@ -9,13 +9,13 @@ use std::time::Instant;
 
 use forebay_sim::Watch;
 use forebay_trace::generate::{self, Given};
-use forebay_trace::{Error, Format, Request, Source, Writer, open};
+use forebay_trace::{Error, Format, Operation, Request, Source, Writer};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::options::{Report, Trace, TraceCommand, TraceConvert, TraceGenerate};
 use crate::progress::{Progress, Run};
-use crate::report;
+use crate::{report, traces};
 
 /// Runs the command.
 pub(crate) fn run(trace: &Trace) -> Result<(), Failure> {
@@ -30,7 +30,7 @@ pub(crate) fn run(trace: &Trace) -> Result<(), Failure> {
 
 fn convert(convert: &TraceConvert) -> Result<(), Failure> {
     let format = target(&convert.output, convert.to)?;
-    let mut source = open(&convert.input, &convert.reading.options()).map_err(Failure::input)?;
+    let mut source = traces::watched(&convert.input, &convert.reading.options()).map_err(Failure::input)?;
     let from = convert.input.display().to_string();
     write(&mut *source, from, None, &convert.output, format, &convert.report)
 }
@@ -58,6 +58,9 @@ struct Written {
     /// Lines of the source that are no requests; none if it has no lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<u64>,
+    /// Writes that are reads in it, since the format has no operations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    writes_as_reads: Option<u64>,
     bytes: u64,
     seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +79,11 @@ fn write(
     let mut writer = Writer::create(output, format, source.shape()).map_err(unwritten)?;
     let progress = Progress::new("writing", 1);
     let run = progress.run();
-    each(source, &run, |requests| writer.write(requests).map_err(unwritten))?;
+    let mut writes = 0;
+    each(source, &run, |requests| {
+        writes += requests.iter().filter(|request| request.operation == Operation::Write).count() as u64;
+        writer.write(requests).map_err(unwritten)
+    })?;
     if progress.stopped() {
         return Err(Failure::run(format!("interrupted: {} was not written", output.display())));
     }
@@ -87,7 +94,13 @@ fn write(
     let seconds = (began.elapsed().as_secs_f64() * 1e3).round() / 1e3;
     let output = output.display().to_string();
     let left_out = source.reading().map(|reading| reading.left_out.iter().map(|left_out| left_out.lines).sum());
-    let written = Written { from, output, format: format.to_string(), requests, left_out, bytes, seconds, seed };
+    let lost = writes > 0 && !matches!(format, Format::Parquet | Format::Csv);
+    if lost {
+        log::warn!("{format} has no operations: {writes} writes are reads in {output}");
+    }
+    let writes_as_reads = lost.then_some(writes);
+    let written =
+        Written { from, output, format: format.to_string(), requests, left_out, writes_as_reads, bytes, seconds, seed };
     report::show(&[written], options, || None)
 }
 

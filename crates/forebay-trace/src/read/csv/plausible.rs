@@ -1,6 +1,6 @@
 //! Judges a guess: whether columns can be what they are taken for, by the values in the first
-//! lines. One set of rules for generic CSV and for every preset. Columns that the user named are not
-//! judged.
+//! lines. One set of rules for generic CSV and for every preset. Columns that the user named are
+//! not judged.
 
 use std::collections::BTreeSet;
 
