@@ -102,7 +102,7 @@ A header's names are known in many forms, with the unit at the end: `size_kb` (1
 `timestamp_ms`, `content_length`. `lba`, `sector` and `sectors` count 512 bytes. The reading names
 each unit above one byte that it takes from a name.
 
-## What is no request
+## Lines that are no requests
 
 These rules hold for all formats. The lines are left out, counted and named.
 
