@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import duckdb
+import fsspec
 import numpy
 import pandas
 import polars
@@ -145,6 +146,16 @@ def test_xarray(arrays, options):
     for name, value in arrays.items():
         for read in at_once(lambda: dataset[name].values):
             numpy.testing.assert_array_equal(read, value)
+
+
+def test_a_data_set_that_was_written_since_its_folder_was_listed(s3, options):
+    fs, folder = fsspec.url_to_fs(f"forebay::s3://{BUCKET}/sets", **options)
+    s3.put("sets/old", b"old")
+    assert fs.ls(folder, detail=False) == [f"{folder}/old"]
+    written = xarray.Dataset({"a": ("x", numpy.arange(1000)), "b": ("x", numpy.arange(1000.0))})
+    written.to_zarr(f"s3://{BUCKET}/sets/new.zarr", storage_options=s3.fsspec, consolidated=False)
+    url = f"forebay::s3://{BUCKET}/sets/new.zarr"
+    xarray.testing.assert_identical(xarray.open_zarr(url, storage_options=options, consolidated=False), written)
 
 
 def test_the_counters_saw_it(tables, fs):

@@ -95,6 +95,9 @@ impl Asker {
                 Err(Error::NotFound(_)) => Ok(Known { told: None, at }),
                 Err(error) => Err(error),
             };
+            if asker.names.is_outdated(&folder, at) {
+                return asker.ask(&folder, &name, asking);
+            }
             for then in asker.names.told(&folder, &name, &answer) {
                 then(answer.clone());
             }
@@ -106,6 +109,7 @@ impl Asker {
         let folder = folder.to_path_buf();
         self.start(move |asker| async move {
             match asker.pages(&folder, most).await {
+                Ok(heard) if asker.names.is_outdated(&folder, heard.listing.told()) => asker.fetch(&folder, most),
                 Ok(heard) => asker.listed(&folder, &heard),
                 Err(error) => asker.failed(&folder, &error),
             }

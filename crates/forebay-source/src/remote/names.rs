@@ -290,8 +290,13 @@ impl Names {
         state.weigh(folder, self.limit);
     }
 
-    /// Nothing is believed of a path and of all below it: the next question asks the storage. One
-    /// that joins a request under way gets the answer to that.
+    /// Whether names of a folder were forgotten after that time, so that an answer which was asked
+    /// for then is asked for again.
+    pub(super) fn is_outdated(&self, folder: &Path, asked: Instant) -> bool {
+        self.state.lock().folders.get(folder).is_some_and(|record| !record.keeps(asked))
+    }
+
+    /// Nothing is believed of a path and of all below it: the next question asks the storage.
     pub(super) fn forget_below(&self, path: &Path) {
         let mut state = self.state.lock();
         let above = path.parent().into_iter();

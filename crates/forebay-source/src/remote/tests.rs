@@ -261,6 +261,21 @@ fn forgotten_names_are_asked_for_and_so_are_those_below() {
 }
 
 #[test]
+fn an_answer_that_is_under_way_while_names_are_forgotten_is_asked_for_again() {
+    let shelf = Arc::new(Shelf { silent_after: Some(Duration::from_millis(200)), ..Shelf::of(many(5)).paged(1000) });
+    let source = source(&shelf, LONG, PLENTY);
+    std::thread::scope(|scope| {
+        scope.spawn(|| source.list(Path::new("folder")).unwrap());
+        while shelf.requests().1 == 0 {
+            std::thread::yield_now();
+        }
+        source.forget_names(Path::new("folder"));
+        assert_eq!(source.list(Path::new("folder")).unwrap().len(), 5);
+    });
+    assert_eq!(shelf.requests().1, 2);
+}
+
+#[test]
 fn a_file_that_turns_out_changed_is_asked_for_anew() {
     let shelf = Arc::new(Shelf::of(many(10)).paged(1000));
     let source = source(&shelf, LONG, PLENTY);
