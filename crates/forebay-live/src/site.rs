@@ -145,8 +145,8 @@ impl Site {
         Ok(Found::Folder(folder))
     }
 
-    /// [`find`](Site::find) for a folder that is to be listed. If its source remembers that there is
-    /// none, the storage is asked for names in it.
+    /// [`find`](Site::find) for a folder that is to be listed. If its source remembers that there
+    /// is none, the storage is asked for names in it.
     pub fn find_folder(&self, names: &[OsString]) -> Result<Found> {
         match self.find(names) {
             Err(Error::NotFound(_)) if self.has_names(names)? => self.find(names),

@@ -66,8 +66,8 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// Clients that did not show the token, told in the log: one line a minute, since who guesses tokens
-/// guesses fast. How many more there were comes with the next line.
+/// Clients that did not show the token, told in the log: one line a minute, since those who guess
+/// tokens guess fast. How many more there were comes with the next line.
 #[derive(Debug, Default)]
 pub(crate) struct Refused(Mutex<Option<Said>>);
 

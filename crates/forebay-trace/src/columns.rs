@@ -113,12 +113,11 @@ impl FromStr for Columns {
             }
             said.push(key);
         }
-        let words: Vec<&Box<str>> = [&columns.reads, &columns.writes, &columns.ignored].into_iter().flatten().collect();
-        let twice = |&(number, word): &(usize, &&Box<str>)| {
-            words[..number].iter().any(|other| other.eq_ignore_ascii_case(word))
-        };
-        match words.iter().enumerate().find(twice) {
-            Some((_, word)) => Err(UnknownColumns::Word(word.to_string())),
+        let words: Vec<&str> =
+            [&columns.reads, &columns.writes, &columns.ignored].into_iter().flatten().map(|word| &**word).collect();
+        let is_twice = |number: usize| words[..number].iter().any(|word| word.eq_ignore_ascii_case(words[number]));
+        match (0..words.len()).find(|&number| is_twice(number)) {
+            Some(number) => Err(UnknownColumns::Word(words[number].to_owned())),
             None => Ok(columns),
         }
     }
@@ -164,9 +163,9 @@ impl Columns {
     pub(crate) fn or(self, others: Columns) -> Columns {
         // A word that is said to mean something else no longer means what it did.
         let said: Vec<Box<str>> = [&self.reads[..], &self.writes, &self.ignored].concat();
-        let new = |word: &Box<str>| !said.iter().any(|said| said.eq_ignore_ascii_case(word));
+        let is_new = |word: &str| !said.iter().any(|said| said.eq_ignore_ascii_case(word));
         let words = |own: Vec<Box<str>>, other: Vec<Box<str>>| {
-            if own.is_empty() { other.into_iter().filter(new).collect() } else { own }
+            if own.is_empty() { other.into_iter().filter(|word| is_new(word)).collect() } else { own }
         };
         Columns {
             time: self.time.or(others.time),

@@ -50,8 +50,8 @@ pub(crate) struct Reading {
     /// The columns of CSV, where no header tells them
     ///
     /// A column is a number or a name of the header, or none. reads=, writes= and ignored= say
-    /// words of operations. Without --format, columns that are named make the trace CSV. Example: `--columns
-    /// time-col=1,obj-id-col=2,obj-size-col=3,op-col=4,reads=0,writes=1`
+    /// words of operations. Without --format, columns that are named make the trace CSV. Example:
+    /// `--columns time-col=1,obj-id-col=2,obj-size-col=3,op-col=4,reads=0,writes=1`
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) columns: Option<Columns>,
 

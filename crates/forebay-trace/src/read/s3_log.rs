@@ -7,8 +7,8 @@
 //! ```
 //!
 //! REST.GET.OBJECT with the status 200 or 206 reads, and REST.PUT.OBJECT with 200 writes. Where the
-//! log has no size of the object, the bytes that were sent count. Others are left out. The client is the handler, and
-//! an object is a key of a bucket.
+//! log has no size of the object, the bytes that were sent count. Others are left out. The client
+//! is the handler, and an object is a key of a bucket.
 
 use crate::read::access_log::{LogFields, Parts};
 use crate::read::calendar::log_time;

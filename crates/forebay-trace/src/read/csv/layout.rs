@@ -125,11 +125,8 @@ impl Layout {
     fn is_contradicted(&self) -> bool {
         let mut called = Layout { names: self.names.clone(), header: true, ..Layout::default() };
         called.by_header(&Columns::default());
-        let pairs = called.places().into_iter().zip(self.places());
-        let differ = |((_, called), (_, said)): ((&str, Option<usize>), (&str, Option<usize>))| {
-            called.is_some_and(|place| said.is_some_and(|said| said != place))
-        };
-        pairs.into_iter().any(differ)
+        let of = |layout: &Layout| layout.places().map(|(_, place)| place);
+        of(&called).into_iter().zip(of(self)).any(|(called, said)| called.is_some() && said.is_some() && called != said)
     }
 
     /// Whether the header calls another column what one is said to be.
