@@ -28,13 +28,24 @@ pub(crate) trait Line: Send {
 pub(crate) struct Text<L> {
     format: L,
     lines: u64,
-    /// Whether the last line had no end. It may be cut, even where a number is read of it.
+    /// Whether the last line had no end and made no sense.
     cut: bool,
 }
 
 impl<L: Line> Text<L> {
     pub(crate) fn new(format: L) -> Text<L> {
         Text { format, lines: 0, cut: false }
+    }
+
+    /// The request of a line, if it is one.
+    fn request(&mut self, line: &[u8]) -> Result<Option<Request>, String> {
+        let request = self.format.line(line.strip_suffix(b"\r").unwrap_or(line))?;
+        match request {
+            Some(request) if request.offset.checked_add(request.len.into()).is_none() => {
+                Err(format!("it goes beyond what a file can have, {} bytes", u64::MAX))
+            }
+            request => Ok(request),
+        }
     }
 }
 
@@ -46,18 +57,14 @@ impl<L: Line> Decode for Text<L> {
         while batch.len() < full {
             let (line, next) = match memchr(b'\n', rest) {
                 Some(end) => (&rest[..end], &rest[end + 1..]),
-                None if last && !rest.is_empty() => {
-                    self.cut |= !rest.trim_ascii().is_empty();
-                    self.lines += 1;
-                    return Ok(bytes.len());
-                }
+                None if last && !rest.is_empty() => (rest, &[][..]),
                 None => break,
             };
-            if let Some(request) = self.format.line(line.strip_suffix(b"\r").unwrap_or(line))? {
-                if request.offset.checked_add(request.len.into()).is_none() {
-                    return Err(format!("it goes beyond what a file can have, {} bytes", u64::MAX));
-                }
-                batch.push(request);
+            match self.request(line) {
+                Ok(request) => batch.extend(request),
+                // It lacks its end: the file was cut there, as logs are that are still written.
+                Err(_) if next.is_empty() && line.len() == rest.len() => self.cut = true,
+                Err(reason) => return Err(reason),
             }
             self.lines += 1;
             rest = next;
@@ -80,9 +87,7 @@ impl<L: Line> Decode for Text<L> {
     fn reading(&self) -> Reading {
         let mut reading = self.format.reading();
         if self.cut {
-            reading
-                .left_out
-                .push(LeftOut { reason: "last line without an end, which may be cut".to_owned(), lines: 1 });
+            reading.left_out.push(LeftOut { reason: "last line, which is cut".to_owned(), lines: 1 });
         }
         reading
     }
