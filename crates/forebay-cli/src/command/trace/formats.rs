@@ -70,7 +70,7 @@ forebay sim cluster052.zst --format twitter --sizes --memory 1GiB --policy lru,s
   doubt. `trace info` shows it, `sim` and `convert` warn of it.
 - A line that cannot be, such as one with a negative size, ends the reading. The message has the
   line and the column.
-- A last line without an end may be cut. It is left out and named, even if a number could be read.
+- A last line without an end that makes no sense is cut. It is left out and named.
 - `-` is standard input. A pipe is read once and kept in a temporary file for further passes.
 - A trace of ranges has a file, an offset and a length; it is split into blocks. A trace of objects
   has whole objects of any size.
