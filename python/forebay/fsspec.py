@@ -332,7 +332,8 @@ class _Target:
 
     def forget(self, path: str) -> None:
         """Drops what the file system remembers of names."""
-        self.target.invalidate_cache(path or None)
+        # Others drop a path and those above it, not those below.
+        self.target.invalidate_cache()
 
     def read(self, path: str, start: int, end: int) -> bytes:
         """A range."""

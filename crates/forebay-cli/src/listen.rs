@@ -1,7 +1,7 @@
 //! Listening at an address: the token, encryption, and where a mount listens beside its mount
 //! point.
 
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, Metadata};
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -25,12 +25,6 @@ pub(crate) fn at(address: SocketAddr, clients: &Clients, options: Options) -> Re
         log::warn!("the token and all bytes pass in the clear: --tls-cert and --tls-key encrypt them");
     }
     Ok(options)
-}
-
-/// Whether the token and the encryption can be had.
-pub(crate) fn secured(clients: &Clients) -> Result<(), Failure> {
-    token(clients)?;
-    tls(clients).map(drop)
 }
 
 fn token(clients: &Clients) -> Result<Option<Token>, Failure> {
@@ -130,30 +124,40 @@ fn usual(tree: &Arc<Tree>, options: Options) -> Option<Control> {
     control.inspect_err(|error| log::warn!("no control socket: {error}")).ok()
 }
 
-/// Makes a folder in a folder of this user, and checks that nobody else can write to either.
-fn private(folder: &Path) -> io::Result<()> {
-    own(folder.parent().unwrap_or(Path::new("/")))?;
-    match DirBuilder::new().mode(0o700).create(folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ if folder.is_symlink() => Err(io::Error::other(format!("{} is a link", folder.display()))),
-        _ => own(folder),
+/// The folder of sockets in a folder of runtime files.
+const FOLDER: &str = "forebay";
+
+/// Checks that only this user can write to the folder of runtime files, and to that of sockets in
+/// it, if that is there: others would put sockets of their own there.
+pub(crate) fn own(runtime: &Path) -> io::Result<()> {
+    let refused = |place: &Path| Err(io::Error::other(format!("{} is no folder of this user alone", place.display())));
+    let is_own = |found: &Metadata| {
+        found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0
+    };
+    let told = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", runtime.display()));
+    let folder = runtime.join(FOLDER);
+    match std::fs::metadata(runtime).map_err(told)? {
+        found if !is_own(&found) => refused(runtime),
+        _ => match std::fs::symlink_metadata(&folder) {
+            Ok(found) if !is_own(&found) => refused(&folder),
+            _ => Ok(()),
+        },
     }
 }
 
-/// Checks that only this user can write to a folder: others would put sockets of their own there.
-pub(crate) fn own(folder: &Path) -> io::Result<()> {
-    let told = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
-    let found = std::fs::metadata(folder).map_err(told)?;
-    let mine = found.uid() == rustix::process::geteuid().as_raw();
-    match found.is_dir() && mine && found.mode() & 0o022 == 0 {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("{} is no folder of this user alone", folder.display()))),
+/// Makes the folder of sockets, where nobody else can write.
+fn private(folder: &Path) -> io::Result<()> {
+    let runtime = folder.parent().unwrap_or(Path::new("/"));
+    own(runtime)?;
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => own(runtime),
     }
 }
 
 /// The folder of mounts' sockets among the user's runtime files.
 pub(crate) fn sockets() -> Option<PathBuf> {
-    Some(Path::new(&std::env::var_os("XDG_RUNTIME_DIR")?).join("forebay"))
+    Some(Path::new(&std::env::var_os("XDG_RUNTIME_DIR")?).join(FOLDER))
 }
 
 #[cfg(test)]

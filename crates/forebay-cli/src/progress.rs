@@ -146,9 +146,16 @@ fn rate(units: u64, took: Duration) -> String {
     }
 }
 
+/// Set by the first SIGINT, once signals are taken.
+static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Whether the user has asked for an end, as far as signals are taken.
+pub(crate) fn is_interrupted() -> bool {
+    FLAG.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
+
 /// Becomes true with the first SIGINT; the second one ends the process.
 fn interruption() -> Arc<AtomicBool> {
-    static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let flag = FLAG.get_or_init(|| {
         let flag = Arc::new(AtomicBool::new(false));
         // In this order: the first signal finds the flag false, so it ends nothing, and sets the

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,9 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use forebay_trace::generate::{Given, WrongWorkload, kinds, named};
 use forebay_trace::{ContextInfo, Error, FileInfo, Options, Reading, Request, Shape, Source};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::progress::is_interrupted;
 
 /// A trace that is in memory, and no file: opened anew for each pass.
 #[derive(Clone)]
@@ -60,10 +63,17 @@ pub(crate) fn file(trace: &Path, options: &Options) -> Result<Box<dyn Source>, E
     forebay_trace::open_file(trace, file, options)
 }
 
+/// The contents of pipes, by their paths.
+static KEPT: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
+
+/// Forgets the contents of pipes: a process that goes on may read others at the same paths.
+pub(crate) fn forget_pipes() {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner).clear();
+}
+
 /// A file at its beginning. A pipe gives its bytes only once, so they are kept in a file without a
 /// name while the command runs.
 fn content(path: &Path) -> io::Result<File> {
-    static KEPT: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if !kept.contains_key(path) {
         let mut file = File::open(path)?;
@@ -71,13 +81,36 @@ fn content(path: &Path) -> io::Result<File> {
         if !kind.is_fifo() && !kind.is_char_device() && !kind.is_socket() {
             return Ok(file);
         }
-        let mut copy = tempfile::tempfile()?;
-        io::copy(&mut file, &mut copy)?;
+        let folder = |error: io::Error| {
+            let folder = std::env::temp_dir();
+            io::Error::new(error.kind(), format!("it cannot be kept in {}: {error}", folder.display()))
+        };
+        let mut copy = tempfile::tempfile().map_err(folder)?;
+        keep(&mut file, &mut copy)?;
         kept.insert(path.to_owned(), copy);
     }
     // Opened anew, since duplicates would share the position.
     let number = kept.get(path).map_or(-1, AsRawFd::as_raw_fd);
     File::open(format!("/proc/self/fd/{number}"))
+}
+
+/// Copies all of a pipe, unless the user asks for an end meanwhile.
+fn keep(pipe: &mut File, copy: &mut File) -> io::Result<()> {
+    const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        let ready = poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&LOOK));
+        if is_interrupted() {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "interrupted"));
+        }
+        if matches!(ready, Ok(0) | Err(rustix::io::Errno::INTR)) {
+            continue;
+        }
+        match pipe.read(&mut piece)? {
+            0 => return Ok(()),
+            bytes => copy.write_all(&piece[..bytes])?,
+        }
+    }
 }
 
 /// A file that says at its end how many lines were left out: figures of a part of a trace must not

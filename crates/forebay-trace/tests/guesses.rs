@@ -46,6 +46,11 @@ fn tried(content: &[u8], options: &Options) -> Result<Read, String> {
     Ok(Read { requests, shape: source.shape(), reading: source.reading().expect("a reading") })
 }
 
+/// The reading of a content without options.
+fn guess(content: &str) -> Result<Read, String> {
+    tried(content.as_bytes(), &Options::default())
+}
+
 fn read(content: &str) -> Read {
     told(content, "", "")
 }
@@ -298,4 +303,45 @@ fn times_that_are_none_say_the_remedy() {
         let text = wrong(&format!("time,key,size\n{time},a,100\n"), "csv", "");
         assert!(text.contains("numbers without an exponent") && text.contains("time-col=none"), "{text}");
     }
+}
+
+/// DiskSim's five columns are separated by blanks and have no header.
+#[test]
+fn five_columns_with_a_header_or_commas_are_not_disksims() {
+    for content in [
+        "time,key,size,ttl,op\n1,7,200,60,0\n2,8,300,60,1\n",
+        "timestamp,obj_id,obj_size,ttl,op\n1,7,200,60,0\n2,8,300,60,1\n",
+        "time key size ttl op\n1 7 200 60 0\n2 8 300 60 1\n",
+    ] {
+        assert_eq!(read(content).format(), "csv", "{content}");
+    }
+    assert!(guess("1700000000,1,71334,17,1\n1700000001,1,71336,17,1\n").is_err());
+    assert_eq!(read("0.0 0 1000 8 1\n5.5 0 2000 8 0\n").format(), "disksim");
+}
+
+#[test]
+fn columns_with_other_delimiters_are_no_plain_keys() {
+    for delimiter in [";", "|"] {
+        let lines = "1,R,4096,512,99\n2,W,8192,512,3\n".replace(',', delimiter);
+        assert!(guess(&lines).is_err(), "{lines}");
+    }
+    assert_eq!(read("user:1\nuser:2\n").format(), "plain");
+}
+
+#[test]
+fn an_unread_column_of_operations_is_a_doubt_with_a_header_too() {
+    let doubts = |content: &str| read(content).reading.doubts.join("; ");
+    assert!(doubts("time,id,size,request\n1,a,10,GET\n2,b,20,PUT\n").contains("column 4 is not read"));
+    assert_eq!(doubts("time,id,size,hit\n1,a,10,1\n2,b,20,0\n"), "");
+    assert_eq!(doubts("timestamp,sector,nr_sectors,rwbs\n1,8,8,R\n2,16,8,WS\n").find("not read"), None);
+}
+
+#[test]
+fn formats_by_columns_are_not_guessed_from_headers_or_strict_times() {
+    assert_eq!(read("id,offset,size,type,time\n1,4096,4096,R,1\n1,8192,4096,W,2\n").format(), "csv");
+    assert_eq!(read("0,hm,1,Read,383496192,32768,413\n9,hm,1,Write,0,4096,5\n").format(), "msr");
+    let spc = "0,8,8192,W,0.5\n0,16,8192,R,0.6\n0,24,8192,R,0.55\n0,32,8192,R,0.7\n0,40,8192,R,0.8\n";
+    assert_eq!(read(spc).format(), "spc");
+    let long = "x".repeat(40_000);
+    assert_ne!(guess(&long).map(|found| found.format()).unwrap_or_default(), "fio");
 }

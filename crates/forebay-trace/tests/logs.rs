@@ -178,3 +178,26 @@ fn headers_of_wikimedia_are_told() {
     let bare = Options { format: Some("wikimedia-text".parse::<Format>().unwrap()), ..Options::default() };
     assert_eq!(tried("0\t-8\t100\t0.1\n", &bare).unwrap().requests.len(), 1);
 }
+
+#[test]
+fn strace_counts_from_the_line_before_or_over_midnight() {
+    let log = |times: [&str; 4]| {
+        let [open, one, two, three] = times;
+        let call = "read(3, \"\"..., 4096) = 4096";
+        format!("{open} openat(AT_FDCWD, \"/a\", O_RDONLY) = 3\n{one} {call}\n{two} {call}\n{three} {call}\n")
+    };
+    let times = |content: &str| -> Vec<u64> { read(content).requests.iter().map(|request| request.at.0).collect() };
+    assert_eq!(times(&log(["0.000000", "0.000100", "1.000100", "0.500000"])), [0, 1_000_100_000, 1_500_100_000]);
+    assert_eq!(
+        times(&log(["23:59:59.0", "23:59:59.500000", "00:00:00.500000", "00:00:05.500000"])),
+        [0, 1_000_000_000, 6_000_000_000]
+    );
+}
+
+#[test]
+fn trace_cmd_tells_of_processors_that_no_line_is_of() {
+    let event = "  fio-700 [001] 12.5: block_rq_issue: 8,0 R 4096 () 2048 + 8 [fio]\n";
+    let notes = "CPU 2 is empty\nCPU:1 [EVENTS DROPPED]\nCPU:1 [131 EVENTS DROPPED]\nCPU:3 [LOST 12 EVENTS]\n";
+    let found = read(&format!("{notes}{event}{notes}{event}"));
+    assert_eq!((found.format(), found.requests.len()), ("ftrace", 2));
+}

@@ -12,6 +12,7 @@ use crate::command::sim;
 use crate::failure::Failure;
 use crate::options::{Command, Sim};
 use crate::progress::Progress;
+use crate::traces;
 
 /// Runs `forebay sim` with these arguments, and returns its records in the order of the command.
 /// `given` is the trace, if it is no file; its place among the arguments then is its name. `stop`
@@ -21,6 +22,7 @@ pub fn simulate(
     given: Option<MemoryTrace>,
     stop: &Arc<AtomicBool>,
 ) -> Result<Vec<Map<String, Value>>, Refusal> {
+    traces::forget_pipes();
     let sim = parsed(args, given)?;
     // Once before, for a typed error.
     drop(sim::open(&sim)?);
@@ -61,6 +63,7 @@ pub fn simulate_guest<G: Guest>(
     policy: &mut Policy<'_, G>,
     stop: &Arc<AtomicBool>,
 ) -> Result<Vec<Map<String, Value>>, OwnRefusal<G::Error>> {
+    traces::forget_pipes();
     let sim = parsed(args, given)?;
     drop(sim::open(&sim).map_err(Refusal::from)?);
     let options = sim::untimed(&sim)?;

@@ -51,7 +51,7 @@ pub(crate) struct Sim {
     /// Compute whole miss-ratio curves of these policies
     ///
     /// The curve of lru takes one pass, others take one for each size. Example: `--curve opt,lru`
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["policy", "device"])]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["policy", "Time"])]
     pub(crate) curve: Vec<Algorithm>,
 
     /// Estimate the curve from this share of the blocks, as in 1%
@@ -71,7 +71,7 @@ pub(crate) struct Sim {
     /// Leave out the optimum
     ///
     /// Without this option it is listed first, except with curves, where it is one of the policies.
-    #[arg(long, conflicts_with_all = ["curve", "device"])]
+    #[arg(long, conflicts_with_all = ["curve", "Time"])]
     pub(crate) no_opt: bool,
 
     /// The block that ranges are split into
@@ -89,7 +89,7 @@ pub(crate) struct Sim {
     /// Policies are lru, fifo, clock, sieve, s3-fifo, arc, 2q, landlord and gdsf; sizes are bytes,
     /// or a share of the bytes of all objects. Misses are counted of requests and of bytes.
     /// Example: `--sizes --memory 1GiB`
-    #[arg(long, conflicts_with_all = ["curve", "device", "no_opt", "block_bytes"])]
+    #[arg(long, conflicts_with_all = ["curve", "sample", "sample_size", "points", "Time", "no_opt", "block_bytes"])]
     pub(crate) sizes: bool,
 
     /// Take in only objects of fewer bytes than this

@@ -43,6 +43,9 @@ struct Asking {
     since: Instant,
     /// A listing of its folder lacks it.
     unlisted: bool,
+    /// Whether it is asked for anew, since names were forgotten under way. Once is enough: names
+    /// may be forgotten more often than answers come.
+    anew: bool,
 }
 
 /// The end of a listing.
@@ -62,8 +65,8 @@ impl Asker {
         match self.names.look_up(folder, name, self.remote.pages_are_cheap(), then) {
             LookUp::Known(known, then) => then(Ok(known)),
             LookUp::Waits => {}
-            LookUp::Ask { unlisted } => self.ask(folder, name, Asking { since: Instant::now(), unlisted }),
-            LookUp::List { whole } => self.fetch(folder, if whole { PAGES } else { 1 }),
+            LookUp::Ask { unlisted } => self.ask(folder, name, Asking { since: Instant::now(), unlisted, anew: false }),
+            LookUp::List { whole } => self.fetch(folder, if whole { PAGES } else { 1 }, false),
         }
     }
 
@@ -72,7 +75,7 @@ impl Asker {
         match self.names.list(folder, then) {
             ToList::Known(listing, then) => then(Ok(listing)),
             ToList::Waits => {}
-            ToList::List => self.fetch(folder, usize::MAX),
+            ToList::List => self.fetch(folder, usize::MAX, false),
         }
     }
 
@@ -95,8 +98,8 @@ impl Asker {
                 Err(Error::NotFound(_)) => Ok(Known { told: None, at }),
                 Err(error) => Err(error),
             };
-            if asker.names.is_outdated(&folder, at) {
-                return asker.ask(&folder, &name, asking);
+            if !asking.anew && asker.names.is_outdated(&folder, at) {
+                return asker.ask(&folder, &name, Asking { anew: true, ..asking });
             }
             for then in asker.names.told(&folder, &name, &answer) {
                 then(answer.clone());
@@ -105,11 +108,14 @@ impl Asker {
     }
 
     /// Asks for at most `most` pages of a folder; for all if a listing waits for all.
-    fn fetch(self: &Arc<Self>, folder: &Path, most: usize) {
+    /// `anew` is as in [`Asking`].
+    fn fetch(self: &Arc<Self>, folder: &Path, most: usize, anew: bool) {
         let folder = folder.to_path_buf();
         self.start(move |asker| async move {
             match asker.pages(&folder, most).await {
-                Ok(heard) if asker.names.is_outdated(&folder, heard.listing.told()) => asker.fetch(&folder, most),
+                Ok(heard) if !anew && asker.names.is_outdated(&folder, heard.listing.told()) => {
+                    asker.fetch(&folder, most, true);
+                }
                 Ok(heard) => asker.listed(&folder, &heard),
                 Err(error) => asker.failed(&folder, &error),
             }

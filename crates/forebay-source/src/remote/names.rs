@@ -68,7 +68,7 @@ struct Folder {
     asked: Option<Instant>,
     /// Until when names are asked for singly.
     singly_until: Option<Instant>,
-    /// Answers that were asked for earlier are handed on, and not kept.
+    /// Answers that were asked for earlier are asked for once more, and not kept.
     since: Option<Instant>,
     bytes: usize,
     last_use: u64,

@@ -55,9 +55,9 @@ pub(crate) fn ending(name: &str) -> Option<&str> {
     Some(name.rsplit_once('.')?.1)
 }
 
-/// The format of a content that begins like this; `whole` if it also ends there. An error names the
+/// The format of a content that begins like this. An error names the
 /// formats that were tried.
-pub(crate) fn by_content(name: &str, first: &[u8], whole: bool, columns: &Columns) -> Result<Format, String> {
+pub(crate) fn by_content(name: &str, first: &[u8], columns: &Columns) -> Result<Format, String> {
     if first.is_empty() {
         return Err("it is empty, so that its format cannot be told; give the format".to_owned());
     }
@@ -75,8 +75,7 @@ pub(crate) fn by_content(name: &str, first: &[u8], whole: bool, columns: &Column
         let known = format!("give the format, one of {}", Format::list());
         return Err(format!("it is binary, but neither parquet nor vscsi nor oracle-general; {known}"));
     }
-    let whole = whole && looked_at.len() == first.len();
-    let lines = some_lines(looked_at, whole);
+    let lines = some_lines(looked_at);
     let text = Lines { name: name.to_ascii_lowercase(), columns };
     match text.format(&lines) {
         Err(refused) if !refused.chosen => {
@@ -170,7 +169,8 @@ impl Lines<'_> {
         }
         let called = self.name.contains(".csv") || self.name.contains(".tsv");
         let blanks = || columns(lines, b' ') && Csv::new(self.columns, lines).is_ok_and(|csv| csv.header());
-        if called || [b',', b'\t', b';', b'|'].into_iter().any(|delimiter| columns(lines, delimiter)) || blanks() {
+        let delimited = [b',', b'\t', b';', b'|'].into_iter().any(|delimiter| columns(lines, delimiter));
+        if called || delimited || blanks() {
             let implausible = Csv::new(self.columns, lines).ok().and_then(|csv| csv.implausible(lines));
             if let Some(reason) = implausible.filter(|_| self.columns.object.is_none()) {
                 return Err(Refused { reason, chosen: true });
@@ -182,7 +182,7 @@ impl Lines<'_> {
         }
         let has = |byte: u8| lines.contains(&byte);
         let one_a_line = lines.split(|&byte| byte == b'\n').all(|line| !line.trim_ascii().contains(&b' '));
-        if one_a_line && !has(b',') && !has(b'\t') && self.fit(Format::Plain, lines).all() {
+        if one_a_line && !delimited && !has(b',') && !has(b'\t') && self.fit(Format::Plain, lines).all() {
             return Ok(Format::Plain);
         }
         let chosen = refusal.is_some();
@@ -230,13 +230,11 @@ fn is_text(bytes: &[u8]) -> bool {
     bytes.iter().all(|&byte| !byte.is_ascii_control() || matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c))
 }
 
-/// The first whole lines. A last one without an end may be cut, and counts only if there is no
-/// other.
-fn some_lines(bytes: &[u8], whole: bool) -> Vec<u8> {
+/// The first lines. A last one without an end may be cut, and counts only if there is no other.
+fn some_lines(bytes: &[u8]) -> Vec<u8> {
     match memchr::memchr_iter(b'\n', bytes).take(LINES).last() {
         Some(end) => bytes[..=end].to_vec(),
-        None if whole => [bytes, b"\n"].concat(),
-        None => bytes.to_vec(),
+        None => [bytes, b"\n"].concat(),
     }
 }
 
@@ -253,7 +251,7 @@ mod tests {
     use super::*;
 
     fn of(name: &str, content: &[u8]) -> Result<Format, String> {
-        by_content(name, content, true, &Columns::default())
+        by_content(name, content, &Columns::default())
     }
 
     #[test]

@@ -96,6 +96,11 @@ impl Line for Ftrace {
             let head = line[..at].strip_suffix(b"block:").unwrap_or(&line[..at]);
             return self.request(head.trim_ascii_end(), &line[at + EVENT.len()..]);
         }
+        // Of a processor that did nothing, or more than was kept.
+        let notes: [&[u8]; 3] = [b" is empty", b"EVENTS DROPPED]", b" EVENTS]"];
+        if line.starts_with(b"CPU") && notes.iter().any(|note| line.ends_with(note)) {
+            return Ok(None);
+        }
         let event = Fields::of(line)
             .filter_map(|field| field.strip_suffix(b":"))
             .find(|field| field.first().is_some_and(u8::is_ascii_alphabetic));

@@ -111,7 +111,7 @@ fn begin(
         (Some(format), _) => (format, String::new()),
         (None, Some(format)) => (format, told(format, "name")),
         (None, None) => {
-            let found = detect::by_content(&name, input.window(), input.ended(), &options.columns);
+            let found = detect::by_content(&name, input.window(), &options.columns);
             let format = found.map_err(unknown)?;
             (format, told(format, "content"))
         }

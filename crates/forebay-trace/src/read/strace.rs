@@ -27,6 +27,7 @@ use descriptors::Descriptors;
 
 pub(crate) struct Strace {
     clock: Clock,
+    moments: Moments,
     descriptors: Descriptors,
     /// Calls that began and whose end comes later, by process.
     unfinished: HashMap<u32, Begun>,
@@ -37,10 +38,43 @@ impl Default for Strace {
     fn default() -> Strace {
         Strace {
             clock: Clock::new(1),
+            moments: Moments::default(),
             descriptors: Descriptors::default(),
             unfinished: HashMap::new(),
             left_out: LeftOut::default(),
         }
+    }
+}
+
+/// Makes times that rise of those that strace writes.
+#[derive(Default)]
+struct Moments {
+    /// The latest time of day, and the days before it.
+    of_day: u64,
+    days: u64,
+    /// The sum of the times since the line before (`-r`).
+    sum: u64,
+}
+
+impl Moments {
+    const SECOND: u64 = 1_000_000_000;
+    const DAY: u64 = 86_400 * Moments::SECOND;
+    /// Seconds since 1970 are beyond this, and seconds since the line before are not.
+    const LONG: u64 = 100_000_000 * Moments::SECOND;
+
+    fn of(&mut self, text: &[u8]) -> Option<u64> {
+        if let Some(nanos) = seconds(text) {
+            if nanos >= Moments::LONG {
+                return Some(nanos);
+            }
+            self.sum = self.sum.saturating_add(nanos);
+            return Some(self.sum);
+        }
+        let of_day = time_of_day(text)?;
+        // Threads are slightly out of order; half a day is midnight.
+        self.days += u64::from(of_day.saturating_add(Moments::DAY / 2) < self.of_day);
+        self.of_day = of_day;
+        Some(self.days * Moments::DAY + of_day)
     }
 }
 
@@ -133,7 +167,8 @@ impl Line for Strace {
         if line.is_empty() || line.starts_with(b"strace: ") {
             return Ok(None);
         }
-        let head = Head::of(line, |text| seconds(text).or_else(|| time_of_day(text)));
+        let moments = &mut self.moments;
+        let head = Head::of(line, |text| moments.of(text));
         let head = head.ok_or_else(|| format!("{} is no line of strace", quoted(line)))?;
         let text = head.rest;
         // Signals and ends of processes.

@@ -110,7 +110,7 @@ These rules hold for all formats. The lines are left out, counted and named.
   libCacheSim.
 - A delete, discard, trim, flush or HEAD moves no bytes. A deleted object stays in simulated caches
   until it is replaced.
-- A request of 4 GiB or more does not fit.
+- In CSV and access logs, a request of 4 GiB or more. Elsewhere it ends the reading.
 
 A line is one request. The `op_count` of Meta's traces is not read, and the reading says so.
 

@@ -30,6 +30,12 @@ pub(crate) fn run(trace: &Trace) -> Result<(), Failure> {
 
 fn convert(convert: &TraceConvert) -> Result<(), Failure> {
     let format = target(&convert.output, convert.to)?;
+    if let (Ok(input), Ok(output)) = (convert.input.canonicalize(), convert.output.canonicalize())
+        && input == output
+    {
+        let name = convert.output.display();
+        return Err(Failure::input(format!("{name} is the trace itself; write to another file")));
+    }
     let mut source = traces::watched(&convert.input, &convert.reading.options()).map_err(Failure::input)?;
     let from = convert.input.display().to_string();
     write(&mut *source, from, None, &convert.output, format, &convert.report)

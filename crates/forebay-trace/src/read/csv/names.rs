@@ -8,7 +8,7 @@ pub(super) struct Known {
     units: &'static [(&'static str, u64)],
 }
 
-const TIME_UNITS: [(&str, u64); 12] = [
+const TIME_UNITS: [(&str, u64); 19] = [
     ("ns", 1),
     ("nanos", 1),
     ("us", 1_000),
@@ -21,6 +21,13 @@ const TIME_UNITS: [(&str, u64); 12] = [
     ("secs", 1_000_000_000),
     ("seconds", 1_000_000_000),
     ("100ns", 100),
+    ("nsec", 1),
+    ("usec", 1_000),
+    ("msec", 1_000_000),
+    ("nanoseconds", 1),
+    ("microseconds", 1_000),
+    ("milliseconds", 1_000_000),
+    ("second", 1_000_000_000),
 ];
 
 const BYTE_UNITS: [(&str, u64); 10] = [
@@ -76,7 +83,7 @@ pub(super) const OFFSETS: Known = Known {
 pub(super) const OPERATIONS: Known = Known {
     names: &[
         "operation", "op", "optype", "type", "rw", "iotype", "opcode", "opname", "method", "httpmethod", "verb",
-        "reqtype", "requesttype", "command", "cmd", "action", "readwrite",
+        "reqtype", "requesttype", "command", "cmd", "action", "readwrite", "rwbs", "iswrite",
     ],
     units: &[],
 };

@@ -14,9 +14,11 @@ pub(super) enum Meaning {
 
 /// Words of file systems, block devices and key-value stores. Codes have no meaning of their own: 1
 /// is libCacheSim's get, and a write in block traces.
-const READS: [&str; 5] = ["r", "read", "get", "gets", "rs"];
-const WRITES: [&str; 13] =
-    ["w", "write", "set", "add", "put", "cas", "replace", "append", "prepend", "incr", "decr", "update", "ws"];
+const READS: [&str; 8] = ["r", "read", "get", "gets", "rs", "ra", "rm", "pread"];
+const WRITES: [&str; 18] = [
+    "w", "write", "set", "add", "put", "cas", "replace", "append", "prepend", "incr", "decr", "update", "ws", "wm",
+    "wfs", "wsm", "fws", "pwrite",
+];
 
 /// Words of operations that move no bytes. A deleted object stays in simulated caches until it is
 /// replaced, since the core has no event for it.

@@ -70,8 +70,8 @@ impl Csv {
         if !layout.header {
             doubts.extend(taken_for_offsets(layout, &sample));
             doubts.extend(taken_for_others(layout, &sample));
-            doubts.extend(unread_operation(layout, &sample));
         }
+        doubts.extend(unread_operation(layout, &sample));
         if let Some(place) = layout.time {
             let times: Vec<Option<u64>> = sample.column(place).map(|text| decimal(text, 3)).collect();
             let back = times.windows(2).filter(|two| two[1] < two[0]).count();
@@ -162,6 +162,9 @@ fn taken_for_offsets(layout: &Layout, sample: &Sample<'_>) -> Option<String> {
 
 /// An object or a size that has no values but 0 and 1.
 fn taken_for_others(layout: &Layout, sample: &Sample<'_>) -> Option<String> {
+    if layout.operation.is_some() {
+        return None;
+    }
     let binary = |place| sample.all(place, |text| matches!(text, b"0" | b"1"));
     let places = [("object", layout.object), ("size", layout.size)];
     let found = places.into_iter().find(|&(_, place)| sample.len() > 1 && place.is_some_and(binary));
@@ -171,7 +174,8 @@ fn taken_for_others(layout: &Layout, sample: &Sample<'_>) -> Option<String> {
     })
 }
 
-/// A column that is not read and may be that of the operation: few small numbers, or words.
+/// A column that is not read and may be that of the operation: words, or, where no header says what
+/// they are, few small numbers.
 fn unread_operation(layout: &Layout, sample: &Sample<'_>) -> Option<String> {
     /// Numbers of operations are below this, and no trace has more of them.
     const CODES: u64 = 16;
@@ -182,7 +186,7 @@ fn unread_operation(layout: &Layout, sample: &Sample<'_>) -> Option<String> {
     let place = layout.unread().into_iter().find(|&place| {
         let few = BTreeSet::from_iter(sample.column(place)).len() <= KINDS;
         let code = |text: &[u8]| number(text).is_some_and(|code| code < CODES);
-        few && sample.all(place, |text| code(text) || is_operation(text))
+        few && sample.all(place, |text| is_operation(text) || !layout.header && code(text))
     })?;
     let column = place + 1;
     Some(format!(

@@ -21,11 +21,7 @@ pub(super) fn particular(format: Format, lines: &[u8]) -> bool {
         Format::S3Log => has(b" REST."),
         Format::AccessLog => has(b"] \""),
         Format::Spc => spc(lines),
-        // Windows counts from 1601, in 100 ns: the year 2000 is beyond this.
-        Format::Msr => {
-            let time = |line: &[u8]| number(&line[..memchr::memchr(b',', line).unwrap_or(0)]);
-            filled(lines).any(|line| time(line).is_some_and(|time| time > 125_000_000_000_000_000))
-        }
+        Format::Msr => filled(lines).any(is_msr),
         Format::Strace => has(b") = ") || has(b"<unfinished ...>"),
         _ => true,
     }
@@ -47,9 +43,17 @@ pub(super) fn preset(preset: Preset, lines: &[u8]) -> bool {
     let columns = read::preset_columns(preset, &Columns::default(), lines);
     let usual = columns.delimiter == preset.columns().delimiter;
     // Another delimiter than the usual one needs a mark that mere numbers do not have.
-    let marked = columns.operation.as_ref().is_some_and(|operation| *operation != Column::Absent);
+    let wordy = columns.reads.iter().any(|word| !word.bytes().all(|byte| byte.is_ascii_digit()));
+    let marked = match marks.times {
+        Times::Since1970 => columns.operation.as_ref().is_some_and(|operation| *operation != Column::Absent),
+        Times::Any => wordy,
+        Times::Rising => false,
+    };
+    // A format without a header is none where there is one.
+    let headed = columns.header == Some(false) && Csv::new(&Columns::default(), lines).is_ok_and(|csv| csv.header());
     let Ok(csv) = Csv::new(&columns, lines) else { return false };
-    (usual || marked && marks.times != Times::Rising)
+    (usual || marked)
+        && !headed
         && csv.looks_like(marks, lines)
         && (preset.name() != "libcachesim" || next_requests(&csv, lines))
 }
@@ -61,14 +65,25 @@ fn next_requests(csv: &Csv, lines: &[u8]) -> bool {
     if csv.header() { first.ends_with(NAME) } else { csv.names_next_requests(3, lines) }
 }
 
-/// Whether times of the Storage Performance Council's are times: they do not go back, nor stand
-/// still while the units rise.
+/// Whether a line has MSR's seven columns, of which the fourth is the operation.
+fn is_msr(line: &[u8]) -> bool {
+    let mut fields = line.split(|&byte| byte == b',');
+    let operation = fields.nth(3).unwrap_or_default();
+    fields.count() == 3 && [&b"Read"[..], b"Write"].iter().any(|word| operation.eq_ignore_ascii_case(word))
+}
+
+/// Whether times of the Storage Performance Council's are times: they hardly ever go back, nor do
+/// they stand still while the units rise.
 fn spc(lines: &[u8]) -> bool {
     let field = |line: &[u8], place: usize| line.split(|&byte| byte == b',').nth(place).and_then(seconds);
     let times: Vec<Option<u64>> = filled(lines).map(|line| field(line, 4)).collect();
     let units: Vec<Option<u64>> = filled(lines).map(|line| field(line, 0)).collect();
+    if units.first().is_none_or(Option::is_none) {
+        return false;
+    }
     let still = times.len() > 1 && times.windows(2).all(|two| two[0] == two[1]);
-    times.iter().flatten().is_sorted() && !(still && units.windows(2).all(|two| two[0] < two[1]))
+    let back = times.windows(2).filter(|two| two[1].is_some() && two[0] > two[1]).count();
+    back * 4 < times.len() && !(still && units.windows(2).all(|two| two[0] < two[1]))
 }
 
 /// Whether lines look like those of the ARC traces: numbers of requests that rise.

@@ -13,7 +13,7 @@ pub(super) struct Head<'a> {
 
 impl<'a> Head<'a> {
     /// `time` reads a time of either kind.
-    pub(super) fn of(line: &'a [u8], time: impl Fn(&[u8]) -> Option<u64>) -> Option<Head<'a>> {
+    pub(super) fn of(line: &'a [u8], mut time: impl FnMut(&[u8]) -> Option<u64>) -> Option<Head<'a>> {
         let (mut process, mut nanos, mut rest) = (0, 0, line);
         if let Some(inner) = line.strip_prefix(b"[pid") {
             let end = memchr::memchr(b']', inner)?;

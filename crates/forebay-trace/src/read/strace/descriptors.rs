@@ -22,12 +22,14 @@ pub(super) struct Place {
     pub(super) special: bool,
 }
 
-/// Whether a path is one of the kernel's that no disk is behind.
+/// Whether a path is one of the kernel's that no disk is behind. Disks have too many names to list.
 fn is_special(path: &[u8]) -> bool {
-    const DISKS: [&[u8]; 11] =
-        [b"sd", b"hd", b"vd", b"xvd", b"nvme", b"mmcblk", b"md", b"dm-", b"loop", b"mapper/", b"disk/"];
+    const OTHERS: [&[u8]; 20] = [
+        b"null", b"zero", b"full", b"random", b"urandom", b"tty", b"pts/", b"ptmx", b"console", b"fuse", b"kmsg",
+        b"log", b"fd/", b"std", b"net/", b"dri/", b"input/", b"snd/", b"nvidia", b"kvm",
+    ];
     match path.strip_prefix(b"/dev/") {
-        Some(name) => !name.starts_with(b"shm/") && !DISKS.iter().any(|disk| name.starts_with(disk)),
+        Some(name) => OTHERS.iter().any(|other| name.starts_with(other)),
         None => path.starts_with(b"/proc/") || path.starts_with(b"/sys/"),
     }
 }
