@@ -215,7 +215,7 @@ impl Asker {
     fn singly(self: &Arc<Self>, folder: &Path, Looking { name, since, then }: Looking, unlisted: bool) {
         let since = if since.elapsed() < self.patience.0 { since } else { Instant::now() };
         if self.names.look_up_singly(folder, &name, then) {
-            self.ask(folder, &name, Asking { since, unlisted });
+            self.ask(folder, &name, Asking { since, unlisted, anew: false });
         }
     }
 }
