@@ -443,5 +443,9 @@ fn sizes_count() {
         &["'lirs' does not count bytes", "lru, fifo, clock, sieve"],
     );
     refused(&["sim", trace, "--sizes", "--memory", "7"], &["counted in bytes"]);
+    for option in ["--limit=1", "--warm-up=1", "--told", "--handlers=2", "--disk=1MiB", "--points=5", "--sample=10%"] {
+        let name = option.split('=').next().unwrap_or(option);
+        refused(&["sim", trace, "--sizes", option], &["--sizes", "cannot be used with", name]);
+    }
     refused(&["sim", "one-whole-0:files=3", "--sizes"], &["of ranges"]);
 }

@@ -18,6 +18,40 @@ use crate::traces::MemoryTrace;
 /// The heading of the options that need a device.
 const TIME: &str = "Options with time";
 
+/// The options of simulations with time, which replays without time refuse. `requires` alone does
+/// not: clap waives it if what is required is in conflict. Of a group it would name all.
+const TIMED: [&str; 29] = [
+    "device",
+    "stripe",
+    "stripe_files",
+    "unit_bytes",
+    "streams",
+    "no_call_off",
+    "told",
+    "disk",
+    "disk_device",
+    "scheduler",
+    "host_scheduler",
+    "host_depth",
+    "slowdown",
+    "placement",
+    "handlers",
+    "think",
+    "cpu",
+    "cpu_per_mib",
+    "processors",
+    "pool",
+    "private_memory",
+    "open",
+    "speed",
+    "level",
+    "labels",
+    "link",
+    "writes",
+    "warm_up",
+    "limit",
+];
+
 /// `forebay sim`
 #[derive(Debug, Args)]
 pub(crate) struct Sim {
@@ -51,7 +85,8 @@ pub(crate) struct Sim {
     /// Compute whole miss-ratio curves of these policies
     ///
     /// The curve of lru takes one pass, others take one for each size. Example: `--curve opt,lru`
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["policy", "Time"])]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "policy")]
+    #[arg(conflicts_with_all = TIMED)]
     pub(crate) curve: Vec<Algorithm>,
 
     /// Estimate the curve from this share of the blocks, as in 1%
@@ -71,7 +106,8 @@ pub(crate) struct Sim {
     /// Leave out the optimum
     ///
     /// Without this option it is listed first, except with curves, where it is one of the policies.
-    #[arg(long, conflicts_with_all = ["curve", "Time"])]
+    #[arg(long, conflicts_with = "curve")]
+    #[arg(conflicts_with_all = TIMED)]
     pub(crate) no_opt: bool,
 
     /// The block that ranges are split into
@@ -89,7 +125,8 @@ pub(crate) struct Sim {
     /// Policies are lru, fifo, clock, sieve, s3-fifo, arc, 2q, landlord and gdsf; sizes are bytes,
     /// or a share of the bytes of all objects. Misses are counted of requests and of bytes.
     /// Example: `--sizes --memory 1GiB`
-    #[arg(long, conflicts_with_all = ["curve", "sample", "sample_size", "points", "Time", "no_opt", "block_bytes"])]
+    #[arg(long, conflicts_with_all = ["curve", "sample", "sample_size", "points", "no_opt", "block_bytes"])]
+    #[arg(conflicts_with_all = TIMED)]
     pub(crate) sizes: bool,
 
     /// Take in only objects of fewer bytes than this
@@ -424,6 +461,13 @@ fn slow(text: &str) -> Result<Slow, String> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn options_with_time_are_all_refused_without() {
+        let time = <super::Time as clap::Args>::augment_args(clap::Command::new("time"));
+        let all: Vec<&str> = time.get_arguments().map(|arg| arg.get_id().as_str()).collect();
+        assert_eq!(all, super::TIMED);
+    }
+
     use super::*;
 
     #[test]
