@@ -211,8 +211,8 @@ impl Names {
             Ok(known) if record.keeps(known.at) => record.singles.insert(name.to_owned(), Single::Told(known.clone())),
             _ => record.singles.remove(name),
         };
-        if answer.as_ref().is_ok_and(|known| known.told.is_some()) {
-            state.is_there(folder, self);
+        if let Ok(Known { told: Some(_), at }) = answer {
+            state.is_there(folder, *at, self);
         }
         state.weigh(folder, self.limit);
         match asked {
@@ -261,7 +261,7 @@ impl Names {
         }
         let waiting = record.waiting();
         if !listing.is_empty() {
-            state.is_there(folder, self);
+            state.is_there(folder, listing.told(), self);
         }
         state.weigh(folder, self.limit);
         waiting
@@ -332,13 +332,14 @@ impl State {
         record
     }
 
-    /// There are names in a folder. If one above it is remembered as missing, it was made since.
-    fn is_there(&mut self, folder: &Path, names: &Names) {
+    /// There were names in a folder at that time. If one above it was missing before, it was made
+    /// since.
+    fn is_there(&mut self, folder: &Path, at: Instant, names: &Names) {
         for path in folder.ancestors() {
             let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return };
             let Some(record) = self.folders.get_mut(above) else { continue };
-            if record.known(name, names.ttl).is_some_and(|known| known.told.is_none()) {
-                let known = Known { told: Some(Told::Folder(None)), at: Instant::now() };
+            if record.known(name, names.ttl).is_some_and(|known| known.told.is_none() && known.at < at) {
+                let known = Known { told: Some(Told::Folder(None)), at };
                 record.singles.insert(name.to_owned(), Single::Told(known));
                 self.weigh(above, names.limit);
             }
