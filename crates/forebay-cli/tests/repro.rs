@@ -33,6 +33,7 @@ fn servers_in_a_hurry() {
     for record in &records {
         let ours = record["ours"].as_str().expect("text");
         assert!(ours.contains(|c: char| c.is_ascii_digit()) && !ours.contains("NaN"), "{record}");
+        assert_eq!(record["quick"], true, "{record}");
     }
     assert_eq!(records[0]["verdict"], "holds", "the formula is met in any run: {}", records[0]);
     assert_eq!(check(&["cp-random"])[0]["ours"], records[3]["ours"]);

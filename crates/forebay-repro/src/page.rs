@@ -13,15 +13,19 @@ pub struct Checked {
 }
 
 /// A page that needs nothing else. The same findings give the same bytes, so the time that it took
-/// is not on it.
-pub fn page(findings: &[Checked], seed: u64) -> String {
-    let mut body = format!(
+/// is not on it. `quick` says that only a small part of the runs was done.
+pub fn page(findings: &[Checked], seed: u64, quick: bool) -> String {
+    let mut body = String::new();
+    if quick {
+        body.push_str("<p><b>A quick run</b>: a small part of the runs was done, so the verdicts say little.</p>\n");
+    }
+    body.push_str(&format!(
         "<p>Forebay {}, seed {seed}. A claim <b>holds</b>, is <b>beyond</b> the paper's figure, is <b>weaker</b>, or \
          <b>fails</b>; the rule is beside it. Its verdict is the one about the paper's <b>system</b>. How bad the \
          paper's <b>opponents</b> are here stands beside it, and what <b>we</b> want beyond the paper. Claims of our \
          own have only that.</p>\n",
         env!("CARGO_PKG_VERSION")
-    );
+    ));
     body.push_str(
         "<table>\n<tr><th>claim</th><th>the paper's figure</th><th>ours</th><th>system</th><th>opponents</th>\
          <th>wanted</th></tr>\n",

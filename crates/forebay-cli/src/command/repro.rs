@@ -26,6 +26,9 @@ struct Record {
     wanted: Option<Verdict>,
     seconds: f64,
     seed: u64,
+    /// Only a small part of the runs was done.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    quick: bool,
 }
 
 /// A claim that can be checked.
@@ -54,7 +57,7 @@ pub(crate) fn run(options: &Repro) -> Result<(), Failure> {
     let chart = || findings.first().and_then(|checked| checked.finding.charts.first()).cloned();
     report::show(&records, &options.report, chart)?;
     if let Some(path) = &options.html {
-        std::fs::write(path, forebay_repro::page(&findings, options.seed))
+        std::fs::write(path, forebay_repro::page(&findings, options.seed, options.quick))
             .map_err(|error| Failure::run(format!("cannot write {}: {error}", path.display())))?;
     }
     stopped.outcome(records.len(), all)?;
@@ -123,6 +126,7 @@ fn check(experiments: Vec<Experiment>, options: &Repro) -> Result<Outcome, Failu
             wanted: finding.of(Kind::Ours),
             seconds: began.elapsed().as_secs_f64(),
             seed: options.seed,
+            quick: options.quick,
         });
         findings.push(Checked { experiment, finding });
     }
