@@ -105,6 +105,7 @@ mod tests {
             assert!(said_of_it.contains(said), "{said_of_it}");
         }
     }
+
     #[test]
     fn options_that_the_parent_left_out_are_dangers() {
         let dangers = |options: &str| {

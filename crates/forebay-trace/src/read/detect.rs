@@ -55,8 +55,7 @@ pub(crate) fn ending(name: &str) -> Option<&str> {
     Some(name.rsplit_once('.')?.1)
 }
 
-/// The format of a content that begins like this. An error names the
-/// formats that were tried.
+/// The format of a content that begins like this. An error names the formats that were tried.
 pub(crate) fn by_content(name: &str, first: &[u8], columns: &Columns) -> Result<Format, String> {
     if first.is_empty() {
         return Err("it is empty, so that its format cannot be told; give the format".to_owned());
@@ -133,9 +132,9 @@ impl Lines<'_> {
         }
         let by_header = |preset: &Preset| {
             let fit = self.fit(Format::Preset(*preset), lines);
-            likely::header(*preset, lines) && fit.most() && fit.requests > 0
+            fit.most() && fit.requests > 0
         };
-        if let Some(preset) = Preset::all().find(by_header) {
+        if let Some(preset) = Preset::all().filter(|&preset| likely::header(preset, lines)).find(by_header) {
             return Ok(Format::Preset(preset));
         }
         let mut readings: Vec<Format> =

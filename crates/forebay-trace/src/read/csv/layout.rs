@@ -28,7 +28,7 @@ pub(super) struct Layout {
     /// The names of the columns, or numbers if there is no header.
     names: Vec<String>,
     /// Whether the header calls a column something else than the user or a preset does.
-    contradicted: bool,
+    pub(super) contradicted: bool,
 }
 
 impl Layout {
@@ -127,11 +127,6 @@ impl Layout {
         called.by_header(&Columns::default());
         let of = |layout: &Layout| layout.places().map(|(_, place)| place);
         of(&called).into_iter().zip(of(self)).any(|(called, said)| called.is_some() && said.is_some() && called != said)
-    }
-
-    /// Whether the header calls another column what one is said to be.
-    pub(super) fn contradicted(&self) -> bool {
-        self.contradicted
     }
 
     /// Without a header and without the user's columns: libCacheSim's order.

@@ -37,7 +37,7 @@ impl Csv {
     pub(crate) fn looks_like(&self, marks: Marks, lines: &[u8]) -> bool {
         let (layout, sample) = (&self.layout, self.sample(lines));
         let widths = sample.len() > 0 && sample.widths().all(|fields| (marks.least..=marks.most).contains(&fields));
-        if !widths || layout.contradicted() || self.implausible(lines).is_some() {
+        if !widths || layout.contradicted || self.implausible(lines).is_some() {
             return false;
         }
         let wordy = layout.operation.is_some_and(|place| !sample.all(place, |text| number(text).is_some()));
