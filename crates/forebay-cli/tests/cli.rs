@@ -245,6 +245,7 @@ fn a_disk_tier_needs_its_folder() {
         refused(&output, &["missing"]);
         assert!(!stderr(&output).contains("disk tier"), "{}", stderr(&output));
     }
+    assert!(!home.path().join("tier").exists(), "made for a mount that cannot be");
 }
 
 /// A file or a mount that cannot be read is bad input, whichever command it is given to.

@@ -19,6 +19,11 @@ const FOLDER: &str = "/dev/fd/";
 const MAJOR: u32 = 10;
 const MINOR: u32 = 229;
 
+/// Whether `point` names a descriptor.
+pub(crate) fn is_one(point: &Path) -> bool {
+    point.to_str().is_some_and(|point| point.starts_with(FOLDER))
+}
+
 /// The descriptor that `point` names; `None` if it names a place to mount at.
 ///
 /// Fails if it names no descriptor of `/dev/fuse`. A descriptor can be taken once.

@@ -42,4 +42,5 @@ mod table;
 mod waiting;
 
 pub use mount::{MountError, MountOptions, Mounted, Unmounter, mount, mount_disk};
+pub use point::check;
 pub use table::mounts;

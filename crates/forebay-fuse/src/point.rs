@@ -7,10 +7,16 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 
 use crate::mount::MountError;
-use crate::{device, table};
+use crate::{device, handed, table};
 
 /// How many dead mounts may lie on top of each other before we give up.
 const STACKED_MAX: usize = 64;
+
+/// Fails if nothing can be mounted at `point`, so that a mistake is known before a source is waited
+/// for. A dead mount there is cleared away.
+pub fn check(point: &Path) -> Result<(), MountError> {
+    if handed::is_one(point) { Ok(()) } else { prepare(point).map(drop) }
+}
 
 /// Checks that `point` is an empty folder, which may be a volume of its own; returns its absolute
 /// path without links.

@@ -120,6 +120,7 @@ pub(super) struct Served {
 fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<(Served, Signals), Failure> {
     let (reading, shows) = how_read(options)?;
     let policy = reading.policy;
+    forebay_fuse::check(point)?;
     tier::outside(&reading.tier, point)?;
     let (mut tree, costs) = reading::open(&reading, sources, shows, |place| outside(place, point))?;
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
