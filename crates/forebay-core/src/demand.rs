@@ -151,6 +151,9 @@ impl Demands {
     fn book(&mut self, stream: StreamId, level: Level) {
         let Some(meter) = self.meters.get_mut(stream.index()) else { return };
         let before = core::mem::replace(&mut meter.booked, level);
+        if before == level {
+            return;
+        }
         self.roots = self.roots - before.rate.isqrt() + level.rate.isqrt();
         let at = meter.device.index().min(self.sums.len() - 1);
         let sum = &mut self.sums[at];

@@ -44,7 +44,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::counters::Counters;
-use crate::devices::ALWAYS;
 use crate::explain::Elsewhere;
 use crate::files::INITIAL_WINDOW;
 use crate::hint::Usual;
@@ -54,7 +53,7 @@ use crate::stream::Stream;
 use crate::types::{BlockKey, ContextId, DeviceId, Extent, FileId, HandlerId, StreamId};
 
 use floor::Floor;
-use knowledge::{Knowledge, Whose};
+use knowledge::{Habits, Knowledge, Whose};
 use pieces::Outlook;
 use sequel::Sequel;
 use steps::Steps;
@@ -167,14 +166,15 @@ impl Prefetcher for Auto {
         if self.rests(whose.device) {
             return Plan::NOTHING.because(Reason::NoGain, Reason::Nothing);
         }
-        let known = self.knowledge.as_ref().filter(|_| self.parts.habits);
-        let seen = Sight { interrupted: if self.parts.company { sight.interrupted } else { ALWAYS }, ..*sight };
+        let known = self.knowledge.as_ref();
+        let of_context = known.and_then(|knowledge| knowledge.of_context(whose));
+        let habits = of_context.or_else(|| known?.of_device(whose.device));
         pieces::plan(&Outlook {
-            sight: &seen,
+            sight,
             end: self.expected_end(sight.id),
-            mean_length: self.mean_length(whose.device, whose.context),
-            habits: known.and_then(|knowledge| knowledge.habits(whose)),
-            of_context: known.is_some_and(|knowledge| knowledge.of_context(whose).is_some()),
+            mean_length: habits.filter(|_| self.parts.lengths).and_then(Habits::mean_length),
+            habits: habits.filter(|_| self.parts.habits),
+            of_context: self.parts.habits && of_context.is_some(),
             by_demand: self.parts.demand,
         })
     }

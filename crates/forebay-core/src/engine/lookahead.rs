@@ -150,7 +150,7 @@ impl Lookahead {
             return;
         }
         while let Some(stream) = self.streams.gives_up(at) {
-            self.prefetcher.is_over(&stream, storage.blocks(stream.file));
+            self.prefetcher.is_over(stream, storage.blocks(stream.file));
         }
     }
 
@@ -163,7 +163,7 @@ impl Lookahead {
         }
         let blocks = storage.blocks(file);
         if let Some(stream) = self.streams.leaves_behind(handler, file).filter(|stream| stream.next < blocks) {
-            self.prefetcher.is_left(&stream);
+            self.prefetcher.is_left(stream);
         }
     }
 

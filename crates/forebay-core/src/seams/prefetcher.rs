@@ -42,7 +42,8 @@ pub struct Needs {
     pub sequential: u32,
     /// To be told of streams that are left behind or were silent for long, and of contexts.
     pub endings: bool,
-    /// To have lead times without the time that a piece waits behind its own stream's pieces.
+    /// To know how often a stream is interrupted, and to have lead times without the time that a
+    /// piece waits behind its own stream's pieces.
     pub company: bool,
     /// To be asked for blocks near a miss.
     pub near: bool,
@@ -280,7 +281,8 @@ pub struct Sight<'a> {
     /// The same, if each block also pays for the memory that it takes.
     pub worth_a_switch: u32,
     /// How often, in parts of [`ALWAYS`](crate::devices::ALWAYS), another stream uses the device
-    /// between two pieces of a stream, so that the second one pays a switch.
+    /// between two pieces of a stream, so that the second one pays a switch. If
+    /// [`Needs::company`]; otherwise always.
     pub interrupted: u32,
     /// How many blocks all streams together may have ahead.
     pub room: u32,

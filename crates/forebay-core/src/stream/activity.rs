@@ -66,7 +66,7 @@ impl Streams {
     /// The next stream that is taken for over: silent for so long that it would not count as
     /// active, or the next one to make room. `None` if there is none such, or it was over before.
     /// It may go on all the same.
-    pub fn gives_up(&mut self, now: Instant) -> Option<Stream> {
+    pub fn gives_up(&mut self, now: Instant) -> Option<&Stream> {
         loop {
             let slot = self.order.back(IDLE)?;
             let stream = &self.table[self.order.frame(slot).index()];
@@ -75,18 +75,18 @@ impl Streams {
             }
             self.order.move_to_front(slot, GONE);
             if !stream.retired {
-                return Some(*stream);
+                return Some(stream);
             }
         }
     }
 
     /// The stream that a handler leaves behind in a file, once, if it has read it only once: the
     /// handler now reads elsewhere.
-    pub fn leaves_behind(&mut self, handler: HandlerId, file: FileId) -> Option<Stream> {
+    pub fn leaves_behind(&mut self, handler: HandlerId, file: FileId) -> Option<&Stream> {
         let id = StreamId(self.last[self.place(handler, file)]);
         let stream = self.get_mut(id).filter(|stream| stream.handler == handler && stream.file == file)?;
         let one_read = stream.steps == 0 && !stream.retired;
-        (one_read && !core::mem::replace(&mut stream.left, true)).then_some(*stream)
+        (one_read && !core::mem::replace(&mut stream.left, true)).then_some(&*stream)
     }
 
     pub(super) fn asks_no_more(&mut self, id: StreamId) {

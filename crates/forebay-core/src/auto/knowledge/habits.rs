@@ -83,7 +83,8 @@ impl Habits {
         self.is_known() && u64::from(goes_on) * 8 < u64::from(of)
     }
 
-    pub(super) fn mean_length(&self) -> Option<u32> {
+    /// How many blocks they had in the mean; `None` before there were a few.
+    pub fn mean_length(&self) -> Option<u32> {
         (self.streams >= FEW).then(|| u32::try_from(self.length / 16).ok())?
     }
 

@@ -49,6 +49,15 @@ struct Bucket {
     cost: u64,
 }
 
+/// Where to end a fetch.
+#[derive(Clone, Copy)]
+struct Best {
+    /// The cost of the stream from there on and of the fetch, but for the switch, in blocks.
+    cost: u64,
+    /// The block up to which it is fetched.
+    end: u32,
+}
+
 /// A histogram of lengths of streams, in blocks.
 #[derive(Clone, Debug)]
 pub struct Lengths {
@@ -112,7 +121,9 @@ impl Lengths {
         for at in (0..BUCKETS).rev() {
             if self.some >> at & 1 == 1 {
                 let from = self.buckets[at].longest;
-                self.buckets[at].cost = self.best(from, None).map_or(0, |(cost, _)| cost + u64::from(switch));
+                self.buckets[at].cost = self
+                    .best(from, self.beyond(from), None, |cost| cost)
+                    .map_or(0, |best| best.cost + u64::from(switch));
             }
         }
     }
@@ -162,42 +173,40 @@ impl Lengths {
     /// The block up to which to fetch a stream that goes beyond `from`, of a file of `blocks`.
     /// `None` if too few such streams are known.
     pub fn end(&self, from: u32, blocks: u32) -> Option<u32> {
-        if self.beyond(from) < FEW {
+        let beyond = self.beyond(from);
+        if beyond < FEW {
             return None;
         }
-        self.best(from, Some(blocks)).map(|(_, end)| end)
+        self.best(from, beyond, Some(blocks), |cost| cost).map(|best| best.end)
     }
 
     /// The block up to which to fetch it if it is read up to `from` and goes beyond that with such
     /// `odds` only.
     pub fn end_if(&self, from: u32, blocks: u32, odds: Odds) -> Option<u32> {
         let goes_on = |cost: u64| cost * u64::from(odds.times) / u64::from(odds.of.max(1));
-        if self.beyond(from) < FEW {
+        let beyond = self.beyond(from);
+        if beyond < FEW {
             return None;
         }
-        let (later, _) = self.best(from, Some(blocks))?;
-        let (now, end) = self.best_of(from, Some(blocks), goes_on)?;
-        Some(if goes_on(later + u64::from(self.switch)) <= now { from } else { end })
+        let later = self.best(from, beyond, Some(blocks), |cost| cost)?;
+        let now = self.best(from, beyond, Some(blocks), goes_on)?;
+        Some(if goes_on(later.cost + u64::from(self.switch)) <= now.cost { from } else { now.end })
     }
 
-    fn best(&self, from: u32, blocks: Option<u32>) -> Option<(u64, u32)> {
-        self.best_of(from, blocks, |cost| cost)
-    }
-
-    /// The least cost of a stream that goes beyond `from`, but for the switch, and the block up to
-    /// which it is fetched then.
-    fn best_of(&self, from: u32, blocks: Option<u32>, goes_on: impl Fn(u64) -> u64) -> Option<(u64, u32)> {
-        let all = u64::from(self.beyond(from));
+    /// The end of least cost for a stream that goes beyond `from`, as so many did; a later cost
+    /// counts as `goes_on` says.
+    fn best(&self, from: u32, beyond: u32, blocks: Option<u32>, goes_on: impl Fn(u64) -> u64) -> Option<Best> {
+        let all = u64::from(beyond);
         let mut beyond = all;
-        let mut best: Option<(u64, u32)> = None;
+        let mut best: Option<Best> = None;
         for bucket in self.longer(from) {
             beyond -= u64::from(bucket.streams);
             let end = blocks.map_or(bucket.longest, |blocks| bucket.longest.min(blocks));
             let is_file = blocks.is_some_and(|blocks| end >= blocks);
             let later = if is_file { 0 } else { goes_on(bucket.cost * beyond / all) };
             let cost = u64::from(end.saturating_sub(from)) + later;
-            if best.is_none_or(|(least, _)| cost < least) {
-                best = Some((cost, end));
+            if best.is_none_or(|best| cost < best.cost) {
+                best = Some(Best { cost, end });
             }
             if is_file {
                 break;

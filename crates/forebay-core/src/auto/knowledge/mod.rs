@@ -172,13 +172,18 @@ impl Knowledge {
 
     /// The habits of streams like that: of its context, if there were a few, else of its device.
     pub fn habits(&self, whose: Whose) -> Option<&Habits> {
-        self.of_context(whose).or_else(|| self.devices.get(whose.device.index()))
+        self.of_context(whose).or_else(|| self.of_device(whose.device))
     }
 
     /// The same of its context alone, if there were a few.
     pub fn of_context(&self, whose: Whose) -> Option<&Habits> {
         let own = self.contexts.get(&whose.context.0).map(|known| &known.habits);
         own.filter(|habits| habits.is_known())
+    }
+
+    /// Those of all streams of a device.
+    pub fn of_device(&self, device: DeviceId) -> Option<&Habits> {
+        self.devices.get(device.index())
     }
 
     /// Weighs the odds of these by the cost of a switch, in blocks.

@@ -88,7 +88,7 @@ impl Lookahead {
             initial_window: 0,
             competitive_depth,
             worth_a_switch: memory.worth_a_switch(competitive_depth),
-            interrupted: if device.seeks() { device.company.interrupted() } else { ALWAYS },
+            interrupted: if self.needs.company && device.seeks() { device.company.interrupted() } else { ALWAYS },
             share: ahead.share,
             longest_piece: ahead.longest_piece,
             is_random: entry.is_random(),
@@ -129,6 +129,10 @@ impl Lookahead {
         memory: &Memory<R, I>,
         storage: &Storage,
     ) -> Option<Near> {
+        let free = memory.free_for_others();
+        if free == 0 {
+            return None;
+        }
         let file = storage.file(read.file)?;
         let device = storage.device(file.device_of(block));
         self.prefetcher.near(&Miss {
@@ -138,7 +142,7 @@ impl Lookahead {
             device: &device.cost,
             under_way: device.under_way,
             competitive_depth: storage.competitive_depth(file, block),
-            free: memory.free_for_others(),
+            free,
             block_bytes: storage.block_bytes(),
             is_there: &|key| memory.resident(key).is_some(),
         })
