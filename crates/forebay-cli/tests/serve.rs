@@ -205,7 +205,9 @@ fn a_name_is_no_order_to_a_terminal() {
     // The form of metrics doubles the backslash.
     assert!(plain(&metrics) && metrics.contains(&format!("device=\"{}\"", shown.replace('\\', "\\\\"))), "{metrics}");
     let missing = format!("{odd}/missing");
-    for args in [&["mount", &missing, "point"][..], &["stats", &missing], &["doctor", &missing]] {
+    let point = tempfile::tempdir().unwrap();
+    for args in [&["mount", &missing, point.path().to_str().unwrap()][..], &["stats", &missing], &["doctor", &missing]]
+    {
         let output = forebay(args).output().unwrap();
         let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
         // Some messages have several parts, which their line feeds part.

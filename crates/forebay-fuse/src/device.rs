@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use forebay_source::local::MOUNT_TYPE;
+use forebay_source::mounts::FOREBAY;
 use rustix::fs::{Access, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
@@ -47,7 +47,7 @@ fn attach_directly(point: &Path, options: &MountOptions, writable: bool) -> Resu
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME;
     let flags = if writable { flags } else { flags | MountFlags::RDONLY };
     let flags = if options.noexec { flags | MountFlags::NOEXEC } else { flags };
-    rustix::mount::mount(options.fs_name.as_str(), point, MOUNT_TYPE, flags, data.as_c_str())?;
+    rustix::mount::mount(options.fs_name.as_str(), point, FOREBAY, flags, data.as_c_str())?;
     Ok(device)
 }
 

@@ -6,11 +6,12 @@
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
+use forebay_source::mounts::Entry;
 use rustix::fs::FileType;
 use rustix::io::FdFlags;
 
 use crate::mount::MountError;
-use crate::table::{self, Entry};
+use crate::table;
 
 /// Where Linux has its descriptors.
 const FOLDER: &str = "/dev/fd/";

@@ -12,10 +12,16 @@ use crate::{device, handed, table};
 /// How many dead mounts may lie on top of each other before we give up.
 const STACKED_MAX: usize = 64;
 
-/// Fails if nothing can be mounted at `point`, so that a mistake is known before a source is waited
-/// for. A dead mount there is cleared away.
+/// Fails if `point` is no folder to mount on, so that a mistake is known before a source is waited
+/// for. A mount that is there already may still go: its server may just have been killed.
 pub fn check(point: &Path) -> Result<(), MountError> {
-    if handed::is_one(point) { Ok(()) } else { prepare(point).map(drop) }
+    if handed::is_one(point) {
+        return Ok(());
+    }
+    match prepare(point) {
+        Ok(_) | Err(MountError::AlreadyMounted { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Checks that `point` is an empty folder, which may be a volume of its own; returns its absolute
@@ -27,7 +33,7 @@ pub(crate) fn prepare(point: &Path) -> Result<PathBuf, MountError> {
         if is_volume(&mounted.kind, &absolute) {
             break;
         }
-        if !table::is_ours(&mounted.kind) || !is_dead(&absolute) {
+        if !mounted.is_forebays() || !is_dead(&absolute) {
             let what = format!("{} {}", mounted.kind, mounted.source.display());
             return Err(MountError::AlreadyMounted { point: absolute, what });
         }

@@ -13,6 +13,7 @@ mod label;
 mod listing;
 pub mod local;
 pub mod memory;
+pub mod mounts;
 pub mod object;
 pub mod paced;
 pub mod pacer;
@@ -44,7 +45,7 @@ pub use identity::{Fingerprint, Identity, Inode, Name, Version};
 pub use label::Label;
 pub use listing::{Listed, Listing};
 pub use printable::printable;
-pub use remote::{Modes, RemoteSource};
+pub use remote::{Modes, RemoteSource, TooSlow};
 pub use segments::{Keeper, Segments};
 pub use tier::TierFigures;
 

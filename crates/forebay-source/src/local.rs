@@ -2,10 +2,12 @@
 //!
 //! The folder is opened once. The kernel resolves every path relative to that descriptor, without
 //! following symbolic links and without leaving it (`local/resolve.rs`). So no race of renames and
-//! links leads a reader out of the source. A mount of Forebay below it is an empty folder there,
-//! lest a server wait for itself (`local/served.rs`). Bytes are read past the page cache if the
+//! links leads a reader out of the source. A mount of Forebay below it, and what rests on one
+//! (`local/beneath.rs`), is an empty folder there, lest a server wait for itself
+//! (`local/served.rs`). Bytes are read past the page cache if the
 //! file system allows it (`local/object.rs`).
 
+mod beneath;
 mod layout;
 mod link;
 mod look;
@@ -29,8 +31,6 @@ use crate::io::{self, Reader};
 use look::{Here, Seen, kind};
 use object::LocalObject;
 use resolve::{Root, SERVED};
-
-pub use served::MOUNT_TYPE;
 
 /// Bytes of a buffer for names: a few thousand names a system call.
 const NAMES: usize = 64 << 10;

@@ -190,16 +190,16 @@ impl Remote for Bucket {
 
     /// Names the version that it wants (`If-Match`), and compares the answer with it all the same.
     async fn read(&self, range: Range<'_>, buffer: &mut Segments) -> Answer<()> {
-        let Range { path, version, offset, len, .. } = range;
+        let Range { path, version, offset, len, patience, .. } = range;
         let location = self.location(path, &self.key(path)?)?;
-        let read = range::read(&*self.store, &location, version, offset..offset + len as u64, buffer).await;
+        let wanted = offset..offset + len as u64;
+        let read = range::read(&*self.store, &location, version, wanted, patience, buffer).await;
+        let storage = |reason: String| Error::Storage { name: path.display().to_string(), reason };
         read.map_err(|unread| match unread {
             Unread::Refused(error) => self.trouble(path, refusal::of_range, &error),
             Unread::Changed => Trouble::new(Error::Stale(path.display().to_string()), "changed"),
-            Unread::Broken(reason) => {
-                let error = Error::Storage { name: path.display().to_string(), reason: reason.into() };
-                Trouble::new(error, "broken answer")
-            }
+            Unread::Slow(slow) => Trouble::new(storage(slow.to_string()), "slow"),
+            Unread::Broken(reason) => Trouble::new(storage(reason.into()), "broken answer"),
         })
     }
 }

@@ -29,6 +29,7 @@ pub enum StartError {
 pub(crate) fn of_range(location: &Path, unread: Unread) -> Error {
     match unread {
         Unread::Changed => Error::Stale(location.to_string()),
+        Unread::Slow(slow) => Error::Storage { name: location.to_string(), reason: slow.to_string() },
         Unread::Broken(reason) => Error::Storage { name: location.to_string(), reason: reason.into() },
         // The version that was opened is gone.
         Unread::Refused(StoreError::Precondition { .. } | StoreError::NotFound { .. }) => {

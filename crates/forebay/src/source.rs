@@ -2,6 +2,7 @@
 
 use std::path::Path as Name;
 use std::sync::Arc;
+use std::time::Duration;
 
 use forebay_live::recent::Recent;
 use forebay_source::identity::Identity;
@@ -118,6 +119,9 @@ impl<S: ObjectStore> Source for StoreSource<S> {
     }
 }
 
+/// An answer that brings next to nothing for so long has failed. Tries again are for the store.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// One version of an object.
 struct StoreObject<S> {
     source: StoreSource<S>,
@@ -136,7 +140,7 @@ impl<S: ObjectStore> Object for StoreObject<S> {
         let failures = Arc::clone(&self.source.failures);
         self.source.runtime.start(async move {
             let wanted = fetch.offset..fetch.offset + fetch.len as u64;
-            let read = range::read(&*store, &location, &version, wanted, &mut fetch.buffer).await;
+            let read = range::read(&*store, &location, &version, wanted, PATIENCE, &mut fetch.buffer).await;
             let outcome = read.map_err(|unread| of_range(&location, unread));
             if let Err(Error::Storage { reason, .. } | Error::GivenUp { reason, .. }) = &outcome {
                 failures.keep(location, reason.as_str().into());

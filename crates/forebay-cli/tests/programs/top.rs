@@ -185,7 +185,8 @@ fn a_mount_that_goes_ends_no_lines() {
         return;
     }
     let ((_folder, first), (_other, second)) = (mount(), mount());
-    let (points, all) = ([text(first.path()), text(second.path())], ["top", "--json", "--interval", "50ms", "--count"]);
+    let (points, all) =
+        ([text(first.path()), text(second.path())], ["top", "--json", "--interval", "200ms", "--count"]);
     let (said, output) = std::io::pipe().expect("a pipe");
     let mut command = forebay(&[&all[..], &["20"], &points[..]].concat());
     command.stdout(output);

@@ -183,6 +183,39 @@ fn a_part_of_the_mount_bound_into_what_it_shows() {
     scene.looks("shown", &["", "file f 6", "deep", "deep/file f 11", "folder", "name"]);
 }
 
+/// A disk image in the mount, and an overlay over it: file systems that rest on the mount, below
+/// what it shows.
+#[test]
+fn what_rests_on_the_mount_is_an_empty_folder_below_what_it_shows() {
+    if !mounts::possible() {
+        return;
+    }
+    let mut scene = Scene::new(&["source", "source/deep", "writes"]);
+    let image = scene.path("source/image");
+    std::fs::File::create(&image).unwrap().set_len(2 << 20).unwrap();
+    let made = Command::new("mkfs.ext4").args(["-q", "-F", "-d"]).arg(scene.path("source/deep")).arg(&image).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return forebay_testkit::tools::skip("mkfs.ext4");
+    }
+    scene.show("source", "shown");
+    let on_loop = scene.point("source/loop");
+    let image = scene.path("shown/image");
+    let done = Command::new("mount").args(["-o", "loop,ro,noload"]).args([&image, &on_loop]).status();
+    if !done.is_ok_and(|status| status.success()) {
+        return forebay_testkit::tools::skip("the right to mount a loop device");
+    }
+    assert_eq!(bytes(&on_loop.join("file")).as_deref(), Some(&b"source/deep"[..]));
+    let (over, upper, work) = (scene.point("source/over"), scene.path("writes/upper"), scene.path("writes/work"));
+    [&upper, &work].into_iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
+    let [lower, upper, work] = [scene.path("shown/deep"), upper, work].map(|folder| folder.display().to_string());
+    let layers = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+    let done = Command::new("mount").args(["-t", "overlay", "-o", &layers, "overlay"]).arg(&over).status();
+    let is_over = done.is_ok_and(|status| status.success());
+    let shown = ["", "file f 6", "deep", "deep/file f 11", "image f 2097152", "loop", "over"];
+    scene.looks("shown", &shown);
+    assert!(!is_over || bytes(&over.join("file")).is_some(), "it is there for others");
+}
+
 #[test]
 fn other_file_systems_below_are_entered() {
     if !mounts::possible() {

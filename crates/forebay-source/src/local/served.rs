@@ -3,7 +3,8 @@
 //! A mount point may lie inside the folder that the mount shows, or two mounts show each other's
 //! points. A server that walks into its own mount waits for itself. A server that walks into
 //! another's may wait for one that waits for it. So no source enters a mount of Forebay below its
-//! root, of this process or of another. (Its root may lie in one: levels are stacked so.)
+//! root, of this process or of another, nor a file system that rests on one (`beneath.rs`). (Its root
+//! may lie in one: levels are stacked so.)
 //!
 //! Only the table of mounts is asked, since `stat`, `statfs` and `open` of such a mount would be a
 //! request to its server. `statx` answers without one if told not to synchronise.
@@ -17,8 +18,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{AtFlags, StatxFlags, makedev};
 use rustix::io::{Errno, Result};
 
-/// The type of Forebay's mounts, as the table of mounts shows it.
-pub const MOUNT_TYPE: &str = "fuse.forebay";
+use super::beneath;
+use crate::mounts::{Entry, entries};
 
 /// `STATX_MNT_ID`.
 const MOUNT_ID: StatxFlags = StatxFlags::from_bits_retain(0x1000);
@@ -83,7 +84,7 @@ impl Served {
     }
 }
 
-/// The mounts of Forebay at one moment.
+/// The mounts of Forebay at one moment, and what rests on them.
 struct Table {
     file: File,
     served: Vec<Mount>,
@@ -107,7 +108,9 @@ impl Table {
     fn read_again(&mut self) -> Result<()> {
         let mut text = Vec::new();
         self.file.rewind().and_then(|()| self.file.read_to_end(&mut text)).map_err(errno)?;
-        self.served = text.split(|&byte| byte == b'\n').filter_map(served).collect();
+        let entries: Vec<Entry> = entries(&text).collect();
+        let served = entries.iter().zip(beneath::served(&entries)).filter(|(_, served)| *served);
+        self.served = served.filter_map(|(entry, _)| mount(entry)).collect();
         Ok(())
     }
 
@@ -119,16 +122,10 @@ impl Table {
     }
 }
 
-/// The mount of a line of the table (proc_pid_mountinfo(5)), if it is one of Forebay.
-fn served(line: &[u8]) -> Option<Mount> {
-    // Paths need not be text, but no path is looked at.
-    let line = String::from_utf8_lossy(line);
-    let mut fields = line.split(' ');
-    let id = fields.next()?.parse().ok()?;
-    let (major, minor) = fields.nth(1)?.split_once(':')?;
-    let device = makedev(major.parse().ok()?, minor.parse().ok()?);
-    fields.find(|&field| field == "-")?;
-    (fields.next()? == MOUNT_TYPE).then_some(Mount { id: Some(id), device })
+/// A line of the table, as files tell their mount.
+fn mount(entry: &Entry) -> Option<Mount> {
+    let (major, minor) = entry.device.split_once(':')?;
+    Some(Mount { id: Some(entry.id), device: makedev(major.parse().ok()?, minor.parse().ok()?) })
 }
 
 fn errno(error: std::io::Error) -> Errno {
@@ -140,20 +137,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_forebays_mounts_in_a_table() {
-        let lines: [&[u8]; 5] = [
-            b"21 1 8:1 / / rw,relatime - ext4 /dev/root rw",
-            b"36 21 0:40 / /mnt/a\\040b rw,nosuid shared:12 master:1 - fuse.forebay s3://bucket rw",
-            b"37 36 0:41 / /mnt/\xff\xfe ro - fuse.forebay - rw",
-            b"38 21 0:42 / /mnt/c ro - fuse.other fuse.forebay rw",
-            b"not a line",
-        ];
-        let found: Vec<Mount> = lines.into_iter().filter_map(served).collect();
-        let mount = |id, minor| Mount { id: Some(id), device: makedev(0, minor) };
-        assert_eq!(found, [mount(36, 40), mount(37, 41)]);
-        let table = Table { file: File::open("/dev/null").unwrap(), served: found };
-        assert!(table.has(mount(36, 7)) && table.has(Mount { id: None, device: makedev(0, 41) }));
-        assert!(!table.has(mount(21, 40)) && !table.has(Mount { id: None, device: makedev(8, 1) }));
+    fn finds_a_mount_by_its_number_or_its_device() {
+        let lines = b"21 1 8:1 / / rw - ext4 /dev/root rw\n36 21 0:40 / /mnt/a rw - fuse.forebay s3://bucket rw";
+        let found: Vec<Mount> = entries(lines).filter_map(|entry| mount(&entry)).collect();
+        let number = |id, minor| Mount { id: Some(id), device: makedev(0, minor) };
+        assert_eq!(found[1], number(36, 40));
+        let table = Table { file: File::open("/dev/null").unwrap(), served: found[1..].to_vec() };
+        assert!(table.has(number(36, 7)) && table.has(Mount { id: None, device: makedev(0, 40) }));
+        assert!(!table.has(number(21, 40)) && !table.has(Mount { id: None, device: makedev(8, 1) }));
     }
 
     #[test]

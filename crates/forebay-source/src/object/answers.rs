@@ -21,7 +21,7 @@ use super::waits::Waits;
 
 /// The longest page of a listing that is taken, bytes. A thousand keys, of which each has 1,024
 /// bytes that are written as three, take 4 MB.
-const LONGEST: usize = 32 << 20;
+const LONGEST: usize = 8 << 20;
 
 /// How much of an error's document is read, bytes. Those of S3 have some hundreds.
 const SHOWN: usize = 64 << 10;

@@ -17,6 +17,9 @@ use crate::Facts;
 /// The longest name of a root that is shown, bytes.
 const SHOWN: usize = 40;
 
+/// Elements that may be open within the root. A listing has three.
+const DEEPEST: usize = 16;
+
 /// A page of keys.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Keys {
@@ -110,6 +113,9 @@ impl Listing {
     fn opens(&mut self, name: &[u8]) -> Result<(), Amiss> {
         self.text.clear();
         if self.begun {
+            if self.open.len() == DEEPEST {
+                return Err(Amiss::Broken("its elements lie too deep in each other".into()));
+            }
             self.open.push(name.into());
             return Ok(());
         }
@@ -226,7 +232,9 @@ mod tests {
 
     #[test]
     fn what_is_no_listing_says_what_it_is() {
+        let deep = format!("<ListBucketResult>{}", "<Contents>".repeat(20));
         for (document, words) in [
+            (&*deep, "too deep"),
             ("<!DOCTYPE html><html><body><p>Hello<br></body></html>", "a page of HTML"),
             ("<!doctype HTML PUBLIC \"x\"><p>", "a page of HTML"),
             ("\n<HTML><head>", "a page of HTML"),

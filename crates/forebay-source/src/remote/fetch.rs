@@ -79,6 +79,7 @@ impl File {
                 len: fetch.len,
                 label: &fetch.label,
                 room,
+                patience: self.asker.patience.0,
             };
             let trouble: Trouble = match self.asker.remote.read(range, &mut fetch.buffer).await {
                 Ok(()) => return Ok(()),

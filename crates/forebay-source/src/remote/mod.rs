@@ -16,6 +16,7 @@ mod asker;
 mod complaints;
 mod encryption;
 mod fetch;
+mod flow;
 mod gate;
 mod names;
 mod patience;
@@ -35,6 +36,8 @@ use crate::{Label, Segments};
 
 pub(crate) use advice::Shows;
 pub(crate) use encryption::explained;
+pub(crate) use flow::Flow;
+pub use flow::TooSlow;
 pub(crate) use gate::Room;
 pub(crate) use retry_after::retry_after;
 pub(crate) use source::{About, Limits};
@@ -111,6 +114,8 @@ pub(crate) struct Range<'a> {
     pub(crate) label: &'a Label,
     /// Room for requests beside the first one.
     pub(crate) room: Room<'a>,
+    /// A body that brings next to nothing for so long is given up.
+    pub(crate) patience: Duration,
 }
 
 /// A storage at the other end of a network. Each call is one try; the caller decides on further

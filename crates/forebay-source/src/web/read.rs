@@ -11,9 +11,9 @@ use reqwest::{Method, StatusCode, header};
 use super::ask::{Question, Reply};
 use super::head::strong;
 use super::look::Name;
-use super::trouble::{against_rules, broken, stale};
+use super::trouble::{against_rules, broken, stale, too_slow};
 use super::{Web, labels};
-use crate::remote::{Answer, Range, Trouble};
+use crate::remote::{Answer, Flow, Range, Trouble};
 use crate::{Error, Segments};
 
 /// Answers that may be needed for one range, beside one for each [`LITTLE`].
@@ -106,7 +106,8 @@ impl Web {
         };
         self.same_version(name, range.version, &reply.head).await?;
         let given = copy.want;
-        Ok(Got { came: self.copy(name, reply, copy, buffer).await?, given })
+        let flow = Flow::new(range.patience);
+        Ok(Got { came: self.copy(name, reply, copy, flow, buffer).await?, given })
     }
 
     /// Asks for the bytes, in a way that this server accepts.
@@ -188,10 +189,18 @@ impl Web {
 
     /// Copies bytes of the body as they come; returns how many. Ends as soon as the bytes are
     /// there, unless only reading tells the body's length.
-    async fn copy(&self, name: &Name<'_>, mut reply: Reply, copy: Copy, buffer: &Buffer<'_>) -> Answer<usize> {
+    async fn copy(
+        &self,
+        name: &Name<'_>,
+        mut reply: Reply,
+        copy: Copy,
+        mut flow: Flow,
+        buffer: &Buffer<'_>,
+    ) -> Answer<usize> {
         let (mut seen, mut filled) = (0u64, 0usize);
         loop {
-            let bytes = match reply.chunk(&name.shown).await {
+            let chunk = flow.next(reply.chunk(&name.shown)).await;
+            let bytes = match chunk.unwrap_or_else(|slow| Err(too_slow(&name.shown, slow))) {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => break,
                 // The rest is asked for anew.
@@ -204,6 +213,7 @@ impl Web {
             buffer.lock().write(copy.at + filled, useful);
             filled += useful.len();
             seen += bytes.len() as u64;
+            flow.came(bytes.len());
             if seen > copy.body {
                 return Err(broken(&name.shown, "more bytes came than the answer has"));
             }

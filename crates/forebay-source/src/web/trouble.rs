@@ -7,7 +7,7 @@ use reqwest::StatusCode;
 
 use super::head::Head;
 use crate::Error;
-use crate::remote::{Trouble, explained};
+use crate::remote::{TooSlow, Trouble, explained};
 
 /// The trouble for a status, of a request about `name`.
 pub(super) fn of_status(name: &str, head: &Head) -> Trouble {
@@ -34,6 +34,11 @@ pub(super) fn of_transport(name: &str, error: &reqwest::Error) -> Trouble {
         ("broken", format!("the answer broke off: {}", explained(last_cause(error))))
     };
     Trouble::new(Error::Storage { name: name.to_owned(), reason }, kind)
+}
+
+/// An answer of which next to nothing comes.
+pub(super) fn too_slow(name: &str, slow: TooSlow) -> Trouble {
+    Trouble::new(Error::Storage { name: name.to_owned(), reason: slow.to_string() }, "slow")
 }
 
 /// An answer that is not whole. Another one may be.

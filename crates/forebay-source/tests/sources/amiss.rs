@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use forebay_source::object::StoreOptions;
 use forebay_source::uri::open_source;
-use forebay_source::{RemoteSource, Source};
+use forebay_source::{Error, RemoteSource, Source};
 use forebay_testkit::breaking::{BreakingProxy, Fault};
 use forebay_testkit::need;
 use forebay_testkit::nginx::{Features, Nginx};
+use forebay_testkit::odd_web::{OddWeb, Oddity};
 use forebay_testkit::s3::S3;
 use object_store::{Attribute, PutOptions};
 
@@ -161,5 +162,29 @@ fn messages_say_what_to_do() {
         let said = refusal(uri, &options(endpoint));
         assert!(said.contains(expected), "{said}");
         assert!(!said.contains("Generic") && said.matches("SlowDown").count() < 2, "{said}");
+    }
+}
+
+/// One byte before each silence that is too long: such a body has no end.
+#[test]
+fn a_body_that_drips_is_given_up_with_the_patience() {
+    let s3 = S3::start(&need!("versitygw")).unwrap();
+    s3.put("file", &[7; 9000]).unwrap();
+    let proxy = BreakingProxy::start(s3.address(), Fault::None).unwrap();
+    let web = OddWeb::start([("file", [7; 9000])], Oddity::Plain).unwrap();
+    let options = StoreOptions { patience: Duration::from_millis(1500), ..options(proxy.url()) };
+    let (bytes, pause) = (1, Duration::from_millis(300));
+    for url in ["s3://bucket".to_owned(), web.url()] {
+        let source = RemoteSource::open_uri(&url, &options).unwrap();
+        let object = source.open(Path::new("file")).unwrap();
+        proxy.set(Fault::Drip { bytes, pause });
+        web.set(Oddity::Drip { bytes, pause });
+        let began = Instant::now();
+        let error = crate::fetch(&*object, 0, 9000).unwrap_err();
+        assert!(matches!(error, Error::GivenUp { .. }) && error.to_string().contains("too slowly"), "{url}: {error}");
+        assert!(began.elapsed() < Duration::from_secs(60), "{url}: it took {:?}", began.elapsed());
+        proxy.set(Fault::None);
+        web.set(Oddity::Plain);
+        assert!(crate::fetch(&*object, 0, 9000).unwrap() == [7; 9000], "{url}");
     }
 }

@@ -96,7 +96,15 @@ impl Tried {
         let label = Label::all(bytes.clone());
         let read = async || {
             let mut buffer = Segments::own(len);
-            let range = Range { path, version, offset: bytes.start, len, label: &label, room: Room::default() };
+            let range = Range {
+                path,
+                version,
+                offset: bytes.start,
+                len,
+                label: &label,
+                room: Room::default(),
+                patience: Duration::from_secs(30),
+            };
             self.web.read(range, &mut buffer).await?;
             Ok(buffer.to_vec()[..len].to_vec())
         };

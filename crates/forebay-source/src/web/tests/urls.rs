@@ -128,8 +128,15 @@ fn trouble_says_how_long_to_wait() {
         let source = Tried::new(&server.url());
         let version = Version { size: 9, ..Version::default() };
         let (label, mut buffer) = (Label::all(0..9), Segments::own(9));
-        let range =
-            Range { path: Path::new("a"), version: &version, offset: 0, len: 9, label: &label, room: Room::default() };
+        let range = Range {
+            path: Path::new("a"),
+            version: &version,
+            offset: 0,
+            len: 9,
+            label: &label,
+            room: Room::default(),
+            patience: Duration::from_secs(30),
+        };
         let read = source.once(source.web.read(range, &mut buffer)).unwrap_err();
         let others = [
             source.once(source.web.look(Path::new("a"))).unwrap_err(),
