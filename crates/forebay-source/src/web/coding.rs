@@ -1,8 +1,8 @@
 //! Files that are stored in a coding, such as `x.gz`, which some servers label as coded.
 //!
-//! Requests accept no coding, so a label is either of the stored bytes (Apache's `AddEncoding`), and
-//! these are the file, or the server has coded them on their way, and they are not. Three things
-//! must agree:
+//! Requests accept no coding. So a label may be of the stored bytes (Apache's `AddEncoding`), which
+//! are the file. It may also be of bytes that the server has coded on their way, which are not.
+//! Three things must agree for the first:
 //!
 //! - the name or the type of the file is of one that is stored in this coding;
 //! - a range of one byte has one byte, and no coding makes so little; or, at a server without

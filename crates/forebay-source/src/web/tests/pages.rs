@@ -55,7 +55,8 @@ fn listings_by_their_links() {
     );
     assert_eq!(
         page(
-            "<a href=\"?C=N;O=D\">Name</a><a href=\"/releases/\">Parent Directory</a> <a href=\"f_with_a_long_name.txt\">f_with_a_long_..&gt;</a>"
+            "<a href=\"?C=N;O=D\">Name</a><a href=\"/releases/\">Parent Directory</a> \
+              <a href=\"f_with_a_long_name.txt\">f_with_a_long_..&gt;</a>"
         ),
         found(&["f_with_a_long_name.txt"])
     );
