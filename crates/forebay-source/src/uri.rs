@@ -138,7 +138,7 @@ fn single(place: &OsStr) -> Result<Place<'_>, OpenError> {
     }
     let Some((scheme, rest)) = split_scheme(place) else { return Ok(Place::Folder(Path::new(place))) };
     let uri = || without_user(&place.to_string_lossy());
-    if scheme == "file" {
+    if scheme.eq_ignore_ascii_case("file") {
         return match rest {
             [b'/', ..] => Ok(Place::Folder(Path::new(OsStr::from_bytes(rest)))),
             _ => {
@@ -146,7 +146,7 @@ fn single(place: &OsStr) -> Result<Place<'_>, OpenError> {
             }
         };
     }
-    if !SCHEMES.contains(&scheme) {
+    if !is_known(scheme) {
         return Err(OpenError::UnknownScheme { uri: uri(), scheme: scheme.into() });
     }
     let uri = place.to_str().ok_or_else(|| OpenError::BadUri { uri: uri(), reason: "is not UTF-8".into() })?;
@@ -211,6 +211,10 @@ fn open_device(place: &Place<'_>, options: &StoreOptions) -> Result<Arc<dyn Sour
             let reason = "an address has two slashes behind its scheme, as in s3://bucket".into();
             Err(OpenError::BadUri { uri: folder.display().to_string(), reason })
         }
+        Place::Folder(folder) if !folder.exists() && is_host_and_port(folder) => {
+            let reason = format!("no such folder; the address of a web server is written http://{}", folder.display());
+            Err(OpenError::BadUri { uri: folder.display().to_string(), reason })
+        }
         Place::Folder(folder) => {
             let source = LocalSource::new(folder)?;
             source.check()?;
@@ -225,7 +229,19 @@ fn open_device(place: &Place<'_>, options: &StoreOptions) -> Result<Arc<dyn Sour
 /// Whether a name begins with a known scheme, but has no `//` behind it.
 fn short_of_a_slash(name: &Path) -> bool {
     let scheme = name.to_str().and_then(|name| name.split_once(':')).map(|(scheme, _)| scheme);
-    scheme.is_some_and(|scheme| scheme == "file" || SCHEMES.contains(&scheme))
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("file") || is_known(scheme))
+}
+
+/// Whether a scheme is a store's, in letters of any case (RFC 3986, 3.1).
+fn is_known(scheme: &str) -> bool {
+    SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme))
+}
+
+/// Whether a name begins as the address of a server without its scheme: a host, and a port.
+fn is_host_and_port(name: &Path) -> bool {
+    let first = name.to_str().map(|name| name.split('/').next().unwrap_or_default());
+    let port = first.and_then(|first| first.rsplit_once(':')).map(|(_, port)| port);
+    port.is_some_and(|port| port.parse::<u16>().is_ok())
 }
 
 #[cfg(test)]
@@ -242,6 +258,10 @@ mod tests {
             assert!(error(arg).contains("two slashes behind its scheme"), "{}", error(arg));
         }
         assert!(error("nosuch:/bucket").contains("not found"), "{}", error("nosuch:/bucket"));
+        for arg in ["127.0.0.1:7001", "localhost:7001/pub"] {
+            assert!(error(arg).contains(&format!("written http://{arg}")), "{}", error(arg));
+        }
+        assert!(error("nosuch:folder").contains("not found"));
     }
 
     #[test]
@@ -260,6 +280,8 @@ mod tests {
             ("s3://bucket/a=b", None, Place::Store("s3://bucket/a=b")),
             ("web=https://host/path", Some("web"), Place::Store("https://host/path")),
             ("a b://c", None, folder("a b://c")),
+            ("HTTP://host/path", None, Place::Store("HTTP://host/path")),
+            ("File:///srv", None, folder("/srv")),
         ] {
             assert_eq!(parse(OsStr::new(arg)).unwrap(), (name, place), "{arg}");
         }

@@ -143,6 +143,8 @@ pub(super) struct Found {
 pub(super) fn open(uri: &str, options: &StoreOptions) -> Result<RemoteSource> {
     let refuse = |reason: &str| Error::Storage { name: uri.to_owned(), reason: reason.to_owned() };
     let (scheme, rest) = uri.split_once("://").ok_or_else(|| refuse("has no scheme"))?;
+    let scheme = scheme.to_ascii_lowercase();
+    let scheme = scheme.as_str();
     if matches!(scheme, "http" | "https") {
         return web(uri, options);
     }

@@ -31,7 +31,7 @@ impl Shows {
     /// The advice about a refusal.
     pub(super) fn way_out(self, trouble: &Trouble) -> String {
         match trouble.hint {
-            Some(Hint::Renew) => Hint::Renew.words().to_owned(),
+            Some(hint @ (Hint::Renew | Hint::Elsewhere)) => hint.words().to_owned(),
             Some(Hint::Proxy) => {
                 "a proxy on the way wants credentials; HTTP_PROXY and HTTPS_PROXY can have them, and NO_PROXY names \
                  servers that are asked directly"

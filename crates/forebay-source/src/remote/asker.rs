@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::complaints::Complaints;
+use super::complaints::{Complaints, UNLISTED};
 use super::names::{Heard, Known, LookUp, Looking, Names, ToList, Waiting};
 use super::patience::Patience;
-use super::{Answer, Page, Remote, Told};
+use super::{Answer, Page, Remote, Told, Trouble};
 use crate::identity::inode_number;
 use crate::listing::Gathered;
 use crate::runtime::Shared;
@@ -198,6 +198,9 @@ impl Asker {
 
     fn failed(self: &Arc<Self>, folder: &Path, error: &Error) {
         let Waiting { listings, lookings } = self.names.failed(folder);
+        if !listings.is_empty() && matches!(error, Error::Refused { errno: libc::EOPNOTSUPP, .. }) {
+            self.complaints.hear(&Trouble::new(error.clone(), UNLISTED));
+        }
         for then in listings {
             then(Err(error.clone()));
         }

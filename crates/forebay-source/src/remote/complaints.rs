@@ -11,6 +11,10 @@ use crate::Error;
 /// How long a kind of trouble is not told again.
 const QUIET: Duration = Duration::from_secs(60);
 
+/// The kind of trouble with a folder whose names somebody wants to list, and the storage does not.
+/// A look-up goes on without them.
+pub(super) const UNLISTED: &str = "its names cannot be listed, but opened";
+
 /// Kinds that are kept apart; all beyond are one kind.
 const KINDS: usize = 100;
 
@@ -41,11 +45,11 @@ impl Complaints {
     }
 
     fn line(&self, trouble: &Trouble, now: Instant) -> Option<String> {
-        if !matches!(
-            trouble.error,
-            Error::Storage { .. } | Error::Setting { .. } | Error::Denied(_) | Error::GivenUp { .. }
-        ) {
-            return None;
+        match trouble.error {
+            Error::Storage { .. } | Error::Setting { .. } | Error::Denied(_) | Error::GivenUp { .. } => {}
+            Error::Refused { errno: libc::EIO, .. } => {}
+            Error::Refused { errno: libc::EOPNOTSUPP, .. } if trouble.kind == UNLISTED => {}
+            _ => return None,
         }
         let mut kinds = self.kinds.lock();
         let full = kinds.len() >= KINDS && !kinds.contains_key(&trouble.kind);
@@ -90,6 +94,12 @@ mod tests {
         assert!(again.ends_with("(SlowDown); 2 more times since the last line"), "{again}");
         assert_eq!(line(Error::NotFound("c".into()), "404", 0), None);
         assert_eq!(line(Error::Stale("c".into()), "412", 0), None);
+        let refused = |errno| Error::Refused { name: "d".into(), errno };
+        assert!(line(refused(libc::EIO), "400", 0).unwrap().ends_with("(400)"));
+        assert_eq!(line(refused(libc::EIO), "400", 1), None);
+        assert!(line(refused(libc::EOPNOTSUPP), UNLISTED, 0).unwrap().contains(UNLISTED));
+        assert_eq!(line(refused(libc::EOPNOTSUPP), "405", 0), None, "of a look-up");
+        assert_eq!(line(refused(libc::ENOTDIR), "a file", 0), None);
     }
 
     #[test]

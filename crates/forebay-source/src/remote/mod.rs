@@ -94,6 +94,8 @@ pub(crate) enum Hint {
     Scheme,
     /// A proxy on the way wants credentials.
     Proxy,
+    /// Another server, to which the server redirects, refuses. It is shown no credentials.
+    Elsewhere,
 }
 
 /// The answer to one try.
@@ -165,6 +167,7 @@ impl Hint {
             Hint::Token => "it wants a token",
             Hint::Scheme => "it wants credentials of a kind that Forebay does not have",
             Hint::Proxy => "a proxy on the way wants credentials",
+            Hint::Elsewhere => "it redirects to another server, which refuses, and is shown no credentials",
         }
     }
 }

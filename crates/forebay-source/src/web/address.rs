@@ -59,11 +59,15 @@ const GRANTS: [&str; 20] = [
     "token",
 ];
 
+/// The hint for an address with a user or a password that may have ended the host.
+const ESCAPED: &str = "; in a user or a password, @ is written %40, : is %3A, / is %2F, ? is %3F and # is %23";
+
 impl Address {
     /// Parses `text`.
     pub(super) fn parse(text: &str) -> Result<Parsed, NoAddress> {
         let refuse = |reason: &str| NoAddress(reason.to_owned());
-        let mut url = Url::parse(text).map_err(|error| NoAddress(error.to_string()))?;
+        let escaped = || if text.contains('@') { ESCAPED } else { "" };
+        let mut url = Url::parse(text).map_err(|error| NoAddress(format!("{error}{}", escaped())))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
             return Err(refuse("names no host of a web server"));
         }
@@ -205,6 +209,8 @@ mod tests {
         assert_eq!(parsed("http://host/a/b%20c").address.last_name().unwrap(), "b c");
         assert_eq!(parsed("http://host/a/b%2Fc").address.last_name().unwrap(), "b%2Fc");
         assert!(parsed("http://host").address.ends_with_slash());
+        let error = Address::parse("http://user:pa/ss@host/").unwrap_err().to_string();
+        assert!(error.contains("%2F") && !error.contains("pa/"), "{error}");
         for text in ["http://", "ftp://host/", "no address", "http://a%00:b@host/"] {
             assert!(Address::parse(text).is_err(), "{text}");
         }

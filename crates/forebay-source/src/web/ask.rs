@@ -8,7 +8,7 @@ use super::address::{path_of, same_origin};
 use super::head::Head;
 use super::options::WebOptions;
 use super::trouble::{against_rules, of_status, of_transport};
-use crate::remote::Answer;
+use crate::remote::{Answer, Hint};
 
 /// Redirects that are followed for one question.
 const REDIRECTS: usize = 10;
@@ -40,7 +40,20 @@ pub(super) struct Reply {
     pub(super) from: Url,
     /// Whether the server said that the address lacks a slash, which only a folder's does.
     pub(super) lacks_slash: bool,
+    /// The way that redirects led.
+    pub(super) led: Led,
     response: Response,
+}
+
+/// The way that the redirects of a question led, by the last name of the address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Led {
+    /// To the same name, maybe at another server, or nowhere.
+    ToTheName,
+    /// To a name below it, as from a folder to its first page.
+    Below,
+    /// To another name, as from a file to a login, or to a signed address.
+    Away,
 }
 
 impl<'a> Question<'a> {
@@ -98,15 +111,19 @@ impl Asker {
         let mut to = question.to.clone();
         for _ in 0..=REDIRECTS {
             let response = self.send(question, &to).await?;
-            let head = Head::of(response.status(), response.headers());
+            let mut head = Head::of(response.status(), response.headers());
+            if matches!(head.status.as_u16(), 401 | 403) && !same_origin(&to, &self.home) {
+                head.wants = Some(Hint::Elsewhere);
+            }
             let Some(next) = redirect(&response, &to) else {
-                return Ok(Reply { head, from: to, lacks_slash: false, response });
+                let led = Led::between(&question.to, &to);
+                return Ok(Reply { head, from: to, lacks_slash: false, led, response });
             };
             let Ok(next) = next else {
                 return Err(against_rules(question.name, "a redirect leads nowhere"));
             };
             if is_with_slash(&to, &next) {
-                return Ok(Reply { head, from: to, lacks_slash: true, response });
+                return Ok(Reply { head, from: to, lacks_slash: true, led: Led::ToTheName, response });
             }
             to = next;
         }
@@ -139,6 +156,23 @@ impl Reply {
     pub(super) fn trouble(&self, name: &str) -> crate::remote::Trouble {
         of_status(name, &self.head)
     }
+}
+
+impl Led {
+    fn between(asked: &Url, from: &Url) -> Led {
+        let (asked, from) = (path_of(asked).names, path_of(from).names);
+        let (one, other) = (asked.last().map(|name| bare(name)), from.last().map(|name| bare(name)));
+        match from.strip_prefix(asked.as_slice()) {
+            Some([_, ..]) => Led::Below,
+            _ if one == other => Led::ToTheName,
+            _ => Led::Away,
+        }
+    }
+}
+
+/// A name as addresses without `.html` have it.
+fn bare(name: &[u8]) -> &[u8] {
+    [b".html".as_slice(), b".htm"].into_iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
 /// The target of a redirect, if it is one; an error if that is no web address.

@@ -16,6 +16,7 @@ use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::spawn_blocking;
 
 use super::ask::Reply;
+use super::coding::CODED;
 use super::trouble::{against_rules, broken};
 use crate::remote::Answer;
 
@@ -38,8 +39,8 @@ impl Reply {
         limit: usize,
         read: impl FnOnce(Body) -> T + Send + 'static,
     ) -> Answer<T> {
-        if self.head.coded {
-            return Err(against_rules(name, "an answer in a coding that was not asked for"));
+        if self.head.coding.is_some() {
+            return Err(against_rules(name, CODED));
         }
         let mut taken = Taken { name, limit, bytes: 0 };
         let mut first = Vec::new();

@@ -11,7 +11,7 @@ use super::head::Head;
 use super::names::{Marks, Segments, resolve, segments};
 use super::propfind::Hears;
 use super::utf8::Utf8;
-use super::{index, json, multistatus};
+use super::{index, json, multistatus, xml};
 use crate::Listing;
 
 /// The folder that answers are about.
@@ -31,17 +31,23 @@ pub fn listing(answer: &[u8]) -> usize {
 /// A page for browsers; returns how many names it links to.
 pub fn page(page: &[u8]) -> usize {
     let mut names = 0;
-    let listing = index::parse(page, &folder(), |link| {
+    let at = index::Folder { path: folder(), host: Some("host".into()) };
+    let listing = index::parse(page, &at, |_, link| {
         assert!(!link.name.is_empty() && !link.name.as_encoded_bytes().contains(&b'/'), "{link:?}");
         names += 1;
     });
-    if listing { names } else { 0 }
+    if listing.is_some() { names } else { 0 }
 }
 
 /// A page for programs; returns how many names it has.
 pub fn list(text: &[u8]) -> usize {
-    let mut names = 0;
-    if json::parse(text, |_| names += 1) { names } else { 0 }
+    let (mut names, mut others) = (0, 0);
+    let listings = [json::parse(text, |_| names += 1), xml::parse(text, |_| others += 1)];
+    assert!(listings != [true; 2], "of two forms");
+    if listings[1] {
+        return others;
+    }
+    if listings[0] { names } else { 0 }
 }
 
 /// A document in any encoding; returns its length in UTF-8.

@@ -20,8 +20,8 @@ pub(super) struct Head {
     pub(super) tag: Option<Box<str>>,
     /// `Last-Modified`, in nanoseconds since the epoch.
     pub(super) modified: Option<i64>,
-    /// Whether the body is in a coding other than the file's own.
-    pub(super) coded: bool,
+    /// `Content-Encoding` in small letters, if the label is of a coding: see `coding.rs`.
+    pub(super) coding: Option<Box<str>>,
     /// `Content-Type` in small letters, without parameters.
     pub(super) media: String,
     /// `Retry-After`, from now on.
@@ -49,7 +49,6 @@ pub(super) struct Part {
 impl Head {
     pub(super) fn of(status: StatusCode, headers: &HeaderMap) -> Head {
         let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-        let codings = headers.get_all(header::CONTENT_ENCODING).iter();
         let media = text(header::CONTENT_TYPE).unwrap_or_default();
         Head {
             status,
@@ -58,7 +57,7 @@ impl Head {
             // A tag may have bytes that are not ASCII.
             tag: headers.get(header::ETAG).and_then(|value| tag(&String::from_utf8_lossy(value.as_bytes()))),
             modified: text(header::LAST_MODIFIED).and_then(date),
-            coded: codings.into_iter().any(|coding| !coding.is_empty() && coding != "identity"),
+            coding: coding(headers),
             media: media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase(),
             wait: text(header::RETRY_AFTER).and_then(|text| retry_after(text, SystemTime::now())),
             wants: wants(status, headers),
@@ -109,6 +108,17 @@ fn one_length(headers: &HeaderMap) -> Option<u64> {
         values.flat_map(|value| value.to_str().unwrap_or_default().split(',')).map(|text| length(text.trim()));
     let first = lengths.next()??;
     lengths.all(|other| other == Some(first)).then_some(first)
+}
+
+/// The codings of the body. `aws-chunked` is none: it was the coding of an upload to S3, and some
+/// stores keep the label.
+fn coding(headers: &HeaderMap) -> Option<Box<str>> {
+    let values = headers.get_all(header::CONTENT_ENCODING).iter();
+    let values: Vec<String> =
+        values.map(|value| String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase()).collect();
+    let codings = values.iter().flat_map(|value| value.split(',')).map(str::trim);
+    let codings: Vec<&str> = codings.filter(|coding| !matches!(*coding, "" | "identity" | "aws-chunked")).collect();
+    (!codings.is_empty()).then(|| codings.join(",").into())
 }
 
 /// A date in one of the three forms of HTTP (RFC 9110, 5.6.7), in nanoseconds since the epoch.
@@ -168,6 +178,18 @@ mod tests {
         for text in ["", "2018-09-07T08:49:58Z", "the other day", "Fri, 07 Sep 2018 10:49:58 +0200", "0"] {
             assert_eq!(date(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn labels_of_uploads_are_no_codings() {
+        let of = |values: &[&'static str]| {
+            coding(&values.iter().map(|value| (header::CONTENT_ENCODING, value.parse().unwrap())).collect())
+        };
+        for none in [&[][..], &[""], &["identity"], &["aws-chunked"], &["AWS-chunked, identity"]] {
+            assert_eq!(of(none), None, "{none:?}");
+        }
+        assert_eq!(of(&["aws-chunked,X-Gzip"]).as_deref(), Some("x-gzip"));
+        assert_eq!(of(&["gzip", "br"]).as_deref(), Some("gzip,br"));
     }
 
     #[test]

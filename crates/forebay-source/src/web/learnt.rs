@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use parking_lot::Mutex;
 
-/// How many times of versions are remembered whose tags change without them.
+/// How many times of versions are remembered whose tags change without them, and how many odd files
+/// of each kind.
 const TIMES: usize = 10_000;
 
 /// In place of the status of a PROPFIND: there was no answer.
@@ -29,8 +30,18 @@ pub(super) struct Learnt {
     pub(super) no_head: Flag,
     /// `If-Match` fails although the version is there; answers' tags are compared.
     pub(super) no_conditions: Flag,
-    /// Ranges are refused; files are read whole.
+    /// Ranges are refused, and no range was ever answered; files are read whole.
     pub(super) no_ranges: Flag,
+    /// A range was answered by a part.
+    pub(super) ranges_work: Flag,
+    /// Files whose ranges are refused at a server that answers others.
+    whole: Mutex<HashSet<PathBuf>>,
+    /// Files that are stored in the coding of their label.
+    stored: Mutex<HashSet<PathBuf>>,
+    /// HEAD has found a file.
+    pub(super) head_finds: Flag,
+    /// Names that neither HEAD nor a byte has found.
+    pub(super) missed: Count,
     /// One version has several tags; lengths and times are compared.
     pub(super) tags_flip: Flag,
     /// A folder without its slash is redirected to the one with it, so that a name that is not
@@ -115,10 +126,42 @@ impl Learnt {
         times.insert((path.to_owned(), tag.into()), modified);
     }
 
+    /// Whether a file is read without ranges.
+    pub(super) fn reads_whole(&self, path: &Path) -> bool {
+        self.no_ranges.is_set() || self.ranges_work.is_set() && self.whole.lock().contains(path)
+    }
+
+    /// Ranges of a file are refused. So are those of all others, if none was ever answered.
+    pub(super) fn is_read_whole(&self, path: &Path) {
+        if self.ranges_work.is_set() {
+            add(&self.whole, path);
+        } else {
+            self.no_ranges.set();
+        }
+    }
+
+    /// Whether a file is known to be stored in the coding of its label.
+    pub(super) fn is_stored(&self, path: &Path) -> bool {
+        self.stored.lock().contains(path)
+    }
+
+    pub(super) fn is_stored_so(&self, path: &Path) {
+        add(&self.stored, path);
+    }
+
     /// Logs a fact about the server, once for each `kind`.
     pub(super) fn say(&self, server: &str, kind: &'static str, detail: &str) {
         if self.said.lock().insert(kind) {
             log::warn!("{server}: {kind}{detail}");
         }
     }
+}
+
+/// Remembers a path, and forgets all others if they are too many.
+fn add(paths: &Mutex<HashSet<PathBuf>>, path: &Path) {
+    let mut paths = paths.lock();
+    if paths.len() >= TIMES {
+        paths.clear();
+    }
+    paths.insert(path.to_owned());
 }

@@ -7,11 +7,15 @@ use reqwest::{Method, StatusCode, Url};
 use tokio::time::timeout;
 
 use super::address::path_of;
-use super::ask::{Question, Reply};
+use super::ask::{Led, Question, Reply};
 use super::beside::{First, beside};
+use super::coding::{CODED, fits, is_one_byte};
+use super::elsewhere::{elsewhere, is_elsewhere, is_missing, may_be_folder};
+use super::index::Folder;
 use super::learnt::{Propfind, SILENCE};
 use super::multistatus::Response;
 use super::propfind::{Alone, Found, says_busy};
+use super::ranges::refuses_ranges;
 use super::trouble::{against_rules, not_found, refused};
 use super::{Web, What, index};
 use crate::Facts;
@@ -188,7 +192,7 @@ impl Web {
     /// only with a slash.
     async fn look_or_folder(&self, name: &Name<'_>) -> Answer<Told> {
         match self.look_by_head(name).await {
-            Err(Trouble { error: crate::Error::NotFound(_), .. }) => self.with_slash(name).await,
+            Err(trouble) if is_missing(&trouble) => self.with_slash(name).await,
             told => told,
         }
     }
@@ -213,18 +217,15 @@ impl Web {
             return Ok(Told::Folder(None));
         }
         match reply.status().as_u16() {
-            200..300 => match reply.head.length.filter(|_| !reply.head.coded && !made_up(&reply)) {
-                // Some servers tell zero for every file.
-                Some(0) => {
-                    let told = self.look_by_byte(name).await?;
-                    if matches!(&told, Told::File(facts) if facts.size > 0) {
-                        self.learnt.no_head.set();
-                    }
-                    Ok(told)
+            200..300 => {
+                self.learnt.head_finds.set();
+                match reply.head.length.filter(|_| reply.head.coding.is_none() && !made_up(&reply)) {
+                    Some(0) => self.look_at_nothing(name, &reply.head).await,
+                    Some(length) => self.file(name, reply.led, &reply.head, length).await,
+                    None => self.look_by_byte(name).await,
                 }
-                Some(length) => Ok(Told::File(reply.head.facts(length))),
-                None => self.look_by_byte(name).await,
-            },
+            }
+            404 | 410 if self.head_may_miss() => self.look_past_head(name, reply).await,
             401 | 404 | 407 | 410 | 429 => Err(reply.trouble(&name.shown)),
             _ if reply.head.wait.is_some() => Err(reply.trouble(&name.shown)),
             _ => {
@@ -242,6 +243,7 @@ impl Web {
             let none = path.with_file_name(format!("forebay-{:016x}", rand::random::<u64>()));
             match self.look_at(&none).await {
                 Ok(_) => Ok(true),
+                Err(trouble) if is_elsewhere(&trouble) => Ok(true),
                 Err(Trouble { error: crate::Error::NotFound(_), .. }) => Ok(false),
                 Err(trouble) => Err(trouble),
             }
@@ -257,21 +259,35 @@ impl Web {
         match reply.status() {
             _ if reply.lacks_slash => {}
             StatusCode::PARTIAL_CONTENT => match (reply.head.range, total) {
-                (_, Some(total)) => return Ok(Told::File(reply.head.facts(total))),
+                (_, Some(total)) => return self.of_byte(name, reply, total).await,
                 (None, None) => return Err(against_rules(&name.shown, "a part without Content-Range")),
                 // The part does not tell the length of the whole either: its last byte does.
                 (Some(_), None) => return self.look_by_open_range(name).await,
             },
-            StatusCode::RANGE_NOT_SATISFIABLE => {
+            status if refuses_ranges(status) => {
                 // An empty file has no first byte, and some servers refuse every range.
-                if total.is_none_or(|total| total > 0) {
-                    self.learnt.no_ranges.set();
+                let whole = self.asker.ask(&question).await?;
+                if whole.status() == StatusCode::OK && total != Some(0) && whole.head.length != Some(0) {
+                    self.learnt.is_read_whole(name.path);
                 }
-                return self.of_whole(name, self.asker.ask(&question).await?).await;
+                return self.of_whole(name, whole).await;
             }
             _ => {}
         }
         self.of_whole(name, reply).await
+    }
+
+    /// The meaning of a part that is a file's first byte. The part itself tells whether a file with
+    /// a label of a coding is stored so.
+    async fn of_byte(&self, name: &Name<'_>, reply: Reply, size: u64) -> Answer<Told> {
+        if reply.head.coding.is_some() {
+            if !fits(name, &reply.head) || !is_one_byte(&reply.head, size) {
+                return Err(against_rules(&name.shown, CODED));
+            }
+            self.learnt.is_stored_so(name.path);
+        }
+        self.learnt.ranges_work.set();
+        self.file(name, reply.led, &reply.head, size).await
     }
 
     async fn look_by_open_range(&self, name: &Name<'_>) -> Answer<Told> {
@@ -279,7 +295,11 @@ impl Web {
         let reply = self.asker.ask(&question).await?;
         match reply.head.range.and_then(|range| range.part) {
             Some(part) if reply.status() == StatusCode::PARTIAL_CONTENT && part.start == 0 => {
-                Ok(Told::File(reply.head.facts(part.end)))
+                let coded = reply.head.coding.is_some();
+                if coded && !self.is_stored_so(name, part.end, &reply.head).await? {
+                    return Err(against_rules(&name.shown, CODED));
+                }
+                self.file(name, reply.led, &reply.head, part.end).await
             }
             _ => self.of_whole(name, reply).await,
         }
@@ -301,17 +321,26 @@ impl Web {
             self.say("files without a length cannot be read", &format!(", as {}", name.shown));
             refused(&name.shown, libc::EOPNOTSUPP, "no length")
         };
-        if reply.head.coded {
-            return Err(against_rules(&name.shown, "an answer in a coding that was not asked for"));
+        if reply.head.coding.is_some()
+            && !self.is_stored_so(name, reply.head.length.unwrap_or_default(), &reply.head).await?
+        {
+            return Err(against_rules(&name.shown, CODED));
         }
-        let (head, page, at) = (reply.head.clone(), made_up(&reply), path_of(&reply.from));
+        let (head, led, at) = (reply.head.clone(), reply.led, Folder::at(&reply.from));
+        let page = made_up(&reply) && head.coding.is_none();
         if page {
-            let read = move |body| index::parse(body, &at, |_| {});
+            let read = move |body| index::parse(body, &at, |_, _| {}).is_some();
             if reply.read(&name.shown, PAGE, read).await.is_ok_and(|is_listing| is_listing) {
                 return Ok(Told::Folder(None));
             }
         }
-        head.length.map(|length| Told::File(head.facts(length))).ok_or_else(untold)
+        match head.length {
+            Some(length) => self.file(name, led, &head, length).await,
+            None if page && led == Led::Away => Err(elsewhere(&name.shown)),
+            // As of a folder whose page is no listing, in which names may be asked for.
+            None if page && may_be_folder(name.path) => Ok(Told::Folder(None)),
+            None => Err(untold()),
+        }
     }
 
     /// Looks up a name that is not found without a slash.

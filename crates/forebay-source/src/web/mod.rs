@@ -15,6 +15,9 @@ mod ask;
 mod beside;
 mod body;
 mod children;
+mod coding;
+mod elsewhere;
+mod entries;
 #[doc(hidden)]
 pub mod fuzzing;
 mod head;
@@ -28,12 +31,15 @@ mod names;
 mod options;
 mod page;
 mod propfind;
+mod ranges;
 mod read;
 mod secrets;
 mod settle;
 mod trouble;
+mod untrue;
 mod utf8;
 mod versions;
+mod xml;
 
 #[cfg(test)]
 mod tests;
@@ -53,6 +59,7 @@ use crate::Segments;
 use address::{Address, Parsed};
 use ask::Asker;
 use beside::Waits;
+use elsewhere::Front;
 use learnt::Learnt;
 
 pub use labels::{DEMAND, HITS};
@@ -72,6 +79,8 @@ pub(crate) struct Web {
     what: OnceCell<What>,
     /// Whether it finds names that do not exist: see [`Web::finds_any_name`].
     finds_any: OnceCell<bool>,
+    /// The answer to a name that does not exist, if it is a page: see [`Web::is_front`].
+    front: OnceCell<Option<Front>>,
 }
 
 /// The kind of thing that the URL names.
@@ -106,6 +115,7 @@ impl Web {
             learnt: Learnt::default(),
             what: OnceCell::new(),
             finds_any: OnceCell::new(),
+            front: OnceCell::new(),
         })
     }
 

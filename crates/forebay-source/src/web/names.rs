@@ -93,6 +93,23 @@ pub(super) fn resolve(href: &[u8], folder: &Segments, marks: Marks) -> Option<Se
     walk(from, href)
 }
 
+/// The host in `href`, which was found in the answer about `folder`, without user and port.
+pub(super) fn host<'a>(href: &'a [u8], folder: &Segments) -> Option<&'a [u8]> {
+    let href = unpadded(href);
+    let rest = match after_scheme(href) {
+        Some(rest) => rest,
+        None => {
+            let rest = href.strip_prefix(b"//")?;
+            let doubled = segments(href).is_some_and(|path| relation(&path, folder) != Relation::Elsewhere);
+            Some(rest).filter(|_| !doubled)?
+        }
+    };
+    let host = &rest[..rest.len() - after_host(rest).len()];
+    let host = host.rsplit(|&byte| byte == b'@').next().unwrap_or(host);
+    let port = host.iter().rposition(|&byte| byte == b':').filter(|&at| host[at + 1..].iter().all(u8::is_ascii_digit));
+    Some(&host[..port.unwrap_or(host.len())])
+}
+
 /// The relation of `of` to `folder`.
 pub(super) fn relation(of: &Segments, folder: &Segments) -> Relation {
     match of.names.strip_prefix(folder.names.as_slice()) {

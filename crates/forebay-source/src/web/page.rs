@@ -5,17 +5,19 @@ use std::path::Path;
 
 use reqwest::{Method, Url};
 
-use super::address::path_of;
 use super::ask::Question;
 use super::beside::{First, beside};
+use super::body::Body;
 use super::children::{Children, Heard, Itself};
+use super::entries::{CLASSES, Classes};
+use super::head::Head;
 use super::index::Link;
 use super::learnt::{Propfind, SILENCE};
 use super::look::{Name, cannot};
 use super::names::{escape, segments};
 use super::propfind::{Found, says_busy};
 use super::trouble::{broken, not_found, refused};
-use super::{Web, What, index, json};
+use super::{Web, What, index, json, xml};
 use crate::Error;
 use crate::listing::Gathered;
 use crate::remote::{Answer, Page, Told, Trouble};
@@ -136,17 +138,11 @@ impl Web {
             self.learnt.propfind_is_refused(after);
         }
         let why = |what: &str| format!("{}, GET is answered {what}", of_propfind(after));
-        let json = reply.head.media == "application/json";
         let unlisted = |kind: &str| Err(refused(&folder.shown, libc::EOPNOTSUPP, kind));
-        match status {
-            200 if reply.head.is_page() || json || reply.head.media.is_empty() => {
-                let at = path_of(&reply.from);
-                let read = move |body| {
-                    let mut names = Gathered::default();
-                    let add = |link: Link| names.add(link.name, told(link.slash));
-                    let is_listing = if json { json::parse(body, add) } else { index::parse(body, &at, add) };
-                    is_listing.then_some(names)
-                };
+        match (status, Form::of(&reply.head)) {
+            (200, Some(form)) => {
+                let at = index::Folder::at(&reply.from);
+                let read = move |body| form.names(body, &at);
                 let Some(mut names) = reply.read(&folder.shown, PAGE, read).await? else {
                     return unlisted(&why("by a page that is no listing"));
                 };
@@ -155,9 +151,9 @@ impl Web {
                 names.may_lack_names();
                 Ok(Page { names, next: None })
             }
-            200..300 => unlisted(&why("by a page that is no listing")),
-            404 | 410 => self.of_missing(folder, &why("404")).await,
-            403 if !matches!(after, 401 | 403) => unlisted(&why("403")),
+            (200..300, _) => unlisted(&why("by a page that is no listing")),
+            (404 | 410, _) => self.of_missing(folder, &why("404")).await,
+            (403, _) if !matches!(after, 401 | 403) => unlisted(&why("403")),
             _ => match reply.trouble(&folder.shown) {
                 Trouble { error: Error::Refused { .. }, kind, .. } => unlisted(&kind),
                 trouble => Err(trouble),
@@ -180,6 +176,42 @@ impl Web {
             Told::Folder(_) => Err(refused(&folder.shown, libc::EOPNOTSUPP, "no listing")),
             Told::File(_) | Told::Unmeasured => Err(refused(&folder.shown, libc::ENOTDIR, "a file")),
         }
+    }
+}
+
+/// The form of a folder's page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    Html,
+    Json,
+    Xml,
+}
+
+impl Form {
+    fn of(head: &Head) -> Option<Form> {
+        match head.media.as_str() {
+            _ if head.is_page() => Some(Form::Html),
+            "" => Some(Form::Html),
+            "application/json" => Some(Form::Json),
+            "text/xml" | "application/xml" => Some(Form::Xml),
+            _ => None,
+        }
+    }
+
+    /// The names in the page, if it is a listing.
+    fn names(self, body: Body, at: &index::Folder) -> Option<Gathered> {
+        let mut names: [Gathered; CLASSES] = Default::default();
+        let all = |is_listing: bool| is_listing.then_some(Classes::ALL);
+        let mut add = |class: usize, link: Link| names[class].add(link.name, told(link.slash));
+        let count = match self {
+            Form::Html => index::parse(body, at, |class, link| add(class.number(), link))?,
+            Form::Json => all(json::parse(body, |link| add(0, link)))?,
+            Form::Xml => all(xml::parse(body, |link| add(0, link)))?,
+        };
+        let mut counted = Gathered::default();
+        let classes = names.into_iter().enumerate().filter(|(class, _)| count.has(*class));
+        classes.for_each(|(_, names)| counted.append(names));
+        Some(counted)
     }
 }
 

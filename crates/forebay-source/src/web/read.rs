@@ -9,8 +9,11 @@ use parking_lot::Mutex;
 use reqwest::{Method, StatusCode, header};
 
 use super::ask::{Question, Reply};
+use super::coding::CODED;
+use super::elsewhere::{elsewhere, fits};
 use super::head::strong;
 use super::look::Name;
+use super::ranges::refuses_ranges;
 use super::trouble::{against_rules, broken, stale, too_slow};
 use super::{Web, labels};
 use crate::remote::{Answer, Flow, Range, Trouble};
@@ -96,8 +99,11 @@ impl Web {
     /// Reads the first of the bytes, or all of them.
     async fn part(&self, name: &Name<'_>, range: &Range<'_>, left: Span, buffer: &Buffer<'_>) -> Answer<Got> {
         let reply = self.ask_for(name, range, left).await?;
-        if reply.head.coded {
-            return Err(self.unruly(name, "an answer in a coding that was not asked for"));
+        if reply.is_page_elsewhere() && !fits(range.version, &reply.head) {
+            return Err(elsewhere(&name.shown));
+        }
+        if reply.head.coding.is_some() && !self.is_stored_so(name, range.version.size, &reply.head).await? {
+            return Err(against_rules(&name.shown, CODED));
         }
         let copy = match reply.status() {
             StatusCode::PARTIAL_CONTENT => self.of_part(name, range, left, &reply).await?,
@@ -114,9 +120,10 @@ impl Web {
     async fn ask_for(&self, name: &Name<'_>, range: &Range<'_>, left: Span) -> Answer<Reply> {
         let (start, end) = (range.offset + left.start as u64, range.offset + left.end as u64);
         // At most once for each fact that is learnt.
-        for _ in 0..3 {
+        for _ in 0..4 {
             let mut question = Question::new(Method::GET, name.url.clone(), &name.shown);
-            if !self.learnt.no_ranges.is_set() {
+            let whole = self.learnt.reads_whole(name.path);
+            if !whole {
                 question = question.range(start, Some(end));
             }
             let condition = strong(range.version).filter(|_| !self.learnt.no_conditions.is_set());
@@ -139,10 +146,21 @@ impl Web {
                 }
                 StatusCode::RANGE_NOT_SATISFIABLE => {
                     let total = reply.head.range.and_then(|range| range.total);
-                    if total != Some(range.version.size) || self.learnt.no_ranges.set() {
+                    if whole || total.is_some_and(|total| total != range.version.size) {
                         return Err(stale(&name.shown));
                     }
-                    self.say("ranges are refused", "; files are read whole");
+                    self.ranges_are_refused(name.path);
+                }
+                status if !whole && refuses_ranges(status) => match self.whole_instead(question).await? {
+                    Some(reply) => {
+                        self.ranges_are_refused(name.path);
+                        return Ok(reply);
+                    }
+                    None => return Ok(reply),
+                },
+                StatusCode::PARTIAL_CONTENT => {
+                    self.learnt.ranges_work.set();
+                    return Ok(reply);
                 }
                 _ => return Ok(reply),
             }
@@ -150,25 +168,32 @@ impl Web {
         Err(stale(&name.shown))
     }
 
+    /// The answer to the question without its range, if that is a file.
+    async fn whole_instead(&self, mut question: Question<'_>) -> Answer<Option<Reply>> {
+        question.headers.remove(header::RANGE);
+        let reply = self.asker.ask(&question).await?;
+        Ok(Some(reply).filter(|reply| reply.status() == StatusCode::OK))
+    }
+
     /// The bytes wanted from a part.
     async fn of_part(&self, name: &Name<'_>, range: &Range<'_>, left: Span, reply: &Reply) -> Answer<Copy> {
         if reply.head.media == "multipart/byteranges" {
-            return Err(self.unruly(name, "several parts where one was asked for"));
+            return Err(against_rules(&name.shown, "several parts where one was asked for"));
         }
         let told = reply.head.range.and_then(|range| Some((range.part?, range.total)));
         let Some((part, total)) = told else {
-            return Err(self.unruly(name, "a part that does not say which"));
+            return Err(against_rules(&name.shown, "a part that does not say which"));
         };
         if total.is_some_and(|total| total != range.version.size) {
             return Err(self.other_length(name, range.version).await);
         }
         let start = range.offset + left.start as u64;
         if !(part.start..part.end).contains(&start) {
-            return Err(self.unruly(name, "another part than was asked for"));
+            return Err(against_rules(&name.shown, "another part than was asked for"));
         }
         let body = part.end - part.start;
         if reply.head.length.is_some_and(|length| length != body) {
-            return Err(self.unruly(name, "a part of another length than it says"));
+            return Err(against_rules(&name.shown, "a part of another length than it says"));
         }
         let want = usize::try_from(part.end - start).unwrap_or(usize::MAX).min(left.end - left.start);
         Ok(Copy { skip: start - part.start, want, at: left.start, body, told: true })
@@ -180,7 +205,7 @@ impl Web {
             return Err(self.other_length(name, range.version).await);
         }
         let skip = range.offset + left.start as u64;
-        if skip > 0 && !self.learnt.no_ranges.is_set() {
+        if skip > 0 && !self.learnt.reads_whole(name.path) {
             self.say("ranges are ignored", "; each one costs the file up to its end");
         }
         let (want, body) = (left.end - left.start, range.version.size);
@@ -226,11 +251,5 @@ impl Web {
         }
         // A body without a told length that ends early may be cut, or of a shorter file.
         Err(broken(&name.shown, "the answer ended early"))
-    }
-
-    /// Trouble with an answer against the rules, which is logged once.
-    fn unruly(&self, name: &Name<'_>, reason: &'static str) -> Trouble {
-        self.say(reason, &format!(", of {}", name.shown));
-        against_rules(&name.shown, reason)
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn broken(name: &str, reason: &str) -> Trouble {
     Trouble::new(Error::Storage { name: name.to_owned(), reason: reason.to_owned() }, "broken")
 }
 
-/// An answer against the rules, which another try would not change. The reason is in the log.
+/// An answer against the rules, which another try would not change. The log has the reason.
 pub(super) fn against_rules(name: &str, reason: &'static str) -> Trouble {
     Trouble::new(Error::Refused { name: name.to_owned(), errno: libc::EIO }, reason)
 }

@@ -113,9 +113,7 @@ impl Web {
             && size(self.look_by_byte(name).await).is_some_and(|size| size != version.size)
         {
             if self.whole_length(name).await == Some(version.size) {
-                let reason = "ranges tell another length than the file has";
-                self.say(reason, &format!(", as those of {}", name.shown));
-                return against_rules(&name.shown, reason);
+                return against_rules(&name.shown, "ranges tell another length than the file has");
             }
             let flag = if by_listing { &self.learnt.listings_lie } else { &self.learnt.no_head };
             flag.set();
@@ -127,7 +125,7 @@ impl Web {
     /// The length of an answer with the whole file; no byte of it is read.
     async fn whole_length(&self, name: &Name<'_>) -> Option<u64> {
         let reply = self.asker.ask(&Question::new(Method::GET, name.url.clone(), &name.shown)).await.ok()?;
-        (reply.status() == StatusCode::OK && !reply.head.coded).then_some(reply.head.length)?
+        (reply.status() == StatusCode::OK && reply.head.coding.is_none()).then_some(reply.head.length)?
     }
 
     fn looks_by_listing(&self) -> bool {

@@ -1,9 +1,12 @@
 //! A web source against servers of all kinds, asked as `Remote` is.
 
+mod labels;
 mod listings;
 mod long;
 mod odd;
+mod pages;
 mod parsing;
+mod places;
 mod scripted;
 mod servers;
 mod silent;

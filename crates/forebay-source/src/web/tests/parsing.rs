@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::web::index::{self, Link};
+use crate::web::index::{self, Folder, Link};
 use crate::web::json;
 use crate::web::multistatus::{self, NoListing, Response};
 use crate::web::names::{Marks, Relation, Segments, escape, relation, resolve, segments};
+use crate::web::xml;
 
 fn at(path: &str) -> Segments {
     segments(path.as_bytes()).unwrap()
@@ -25,8 +26,14 @@ fn responses(document: &[u8]) -> Result<Vec<Response>, NoListing> {
 
 /// The links of a page of `/a b`.
 fn links(page: &[u8]) -> Option<Vec<Link>> {
+    let folder = Folder { path: at("/a%20b/"), host: Some("host".into()) };
+    links_in(page, &folder)
+}
+
+fn links_in(page: &[u8], folder: &Folder) -> Option<Vec<Link>> {
     let mut all = Vec::new();
-    index::parse(page, &at("/a%20b/"), |link| all.push(link)).then_some(all)
+    let classes = index::parse(page, folder, |class, link| all.push((class.number(), link)))?;
+    Some(all.into_iter().filter(|(class, _)| classes.has(*class)).map(|(_, link)| link).collect())
 }
 
 /// The relation of an `href` in the answer about `folder` to it: a name, `.` for the folder itself,
@@ -102,6 +109,7 @@ proptest! {
         let _ = responses(&bytes);
         let _ = links(&bytes);
         let _ = json::parse(bytes.as_slice(), |_| {});
+        let _ = xml::parse(bytes.as_slice(), |_| {});
         let _ = resolve(&bytes, &at("/a"), Marks::Literal);
         let _ = resolve(&bytes, &at("/a"), Marks::Meant);
     }
