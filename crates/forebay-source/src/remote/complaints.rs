@@ -13,7 +13,7 @@ const QUIET: Duration = Duration::from_secs(60);
 
 /// The kind of trouble with a folder whose names somebody wants to list, and the storage does not.
 /// A look-up goes on without them.
-pub(super) const UNLISTED: &str = "its names cannot be listed, but opened";
+pub(super) const UNLISTED: &str = "its names cannot be listed; they can be opened";
 
 /// Kinds that are kept apart; all beyond are one kind.
 const KINDS: usize = 100;

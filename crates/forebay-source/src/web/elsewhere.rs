@@ -59,7 +59,7 @@ impl Web {
         if is_first_page(name.path) || !self.is_front(name, &facts).await? {
             return Ok(Told::File(facts));
         }
-        if may_be_folder(name.path) {
+        if may_be_folder(name.path) && !self.learnt.lists.is_set() {
             return Ok(Told::Folder(None));
         }
         Err(Trouble::new(Error::NotFound(name.shown.clone()), FRONT))

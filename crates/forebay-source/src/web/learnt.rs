@@ -38,6 +38,8 @@ pub(super) struct Learnt {
     whole: Mutex<HashSet<PathBuf>>,
     /// Files that are stored in the coding of their label.
     stored: Mutex<HashSet<PathBuf>>,
+    /// A folder has been listed by its page.
+    pub(super) lists: Flag,
     /// HEAD has found a file.
     pub(super) head_finds: Flag,
     /// Names that neither HEAD nor a byte has found.

@@ -156,8 +156,11 @@ impl Remote for Web {
     }
 
     async fn look_unlisted(&self, path: &Path) -> Answer<Told> {
-        let told = self.look(path).await?;
-        if self.finds_any_name(path).await { Err(trouble::not_found(&self.name(path))) } else { Ok(told) }
+        let told = match self.look(path).await {
+            Err(trouble) if !elsewhere::is_elsewhere(&trouble) => return Err(trouble),
+            told => told,
+        };
+        if self.finds_any_name(path).await { Err(trouble::not_found(&self.name(path))) } else { told }
     }
 
     async fn page(&self, folder: &Path, _next: Option<&Next>) -> Answer<Page> {

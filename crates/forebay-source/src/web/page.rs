@@ -146,6 +146,7 @@ impl Web {
                 let Some(mut names) = reply.read(&folder.shown, PAGE, read).await? else {
                     return unlisted(&why("by a page that is no listing"));
                 };
+                self.learnt.lists.set();
                 names.put_in_order();
                 // Servers hide names from browsers, such as those that begin with a dot.
                 names.may_lack_names();

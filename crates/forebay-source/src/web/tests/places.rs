@@ -91,3 +91,34 @@ fn a_folder_whose_page_is_no_listing_has_names_that_can_be_asked_for() {
     assert_eq!(source.read_all("sub/three").unwrap(), b"three");
     assert_eq!(source.page("sub").unwrap_err().errno(), libc::EOPNOTSUPP);
 }
+
+/// A server whose pages list folders, and that answers other names by its front page.
+#[test]
+fn the_front_page_is_no_folder_where_folders_are_listed() {
+    let server = serving(|asked| match asked.target.as_str() {
+        "/" => reply("200 OK", &[HTML], "<title>Index of /</title><pre><a href=\"sub/\">sub/</a></pre>"),
+        "/sub" => reply("301 Moved", &["Location: /sub/"], ""),
+        _ => reply("200 OK", &[HTML, TAG], "<title>Welcome</title>"),
+    });
+    let source = Tried::new(&server.url());
+    assert_eq!(source.names("").unwrap(), ["sub/"]);
+    assert_eq!(source.look("sub").unwrap(), Told::Folder(None));
+    assert!(matches!(source.look("none"), Err(Error::NotFound(_))));
+    assert!(matches!(source.look("sub/none"), Err(Error::NotFound(_))));
+}
+
+/// A server that redirects each name that does not exist to its front page.
+#[test]
+fn a_name_that_a_listing_lacks_is_missing_where_all_such_are_redirected() {
+    let server = serving(|asked| match asked.target.as_str() {
+        "/files/" => reply("200 OK", &[HTML], "<title>Index of /files/</title><pre><a href=\"a\">a</a></pre>"),
+        "/files/a" => reply("200 OK", &[BYTES, "ETag: \"a\""], "a"),
+        "/" => reply("200 OK", &[HTML, TAG], "<title>Welcome</title>"),
+        _ => reply("302 Found", &["Location: /"], ""),
+    });
+    let source = Tried::new(&format!("{}/files/", server.url()));
+    assert_eq!(source.names("").unwrap(), ["a"]);
+    let unlisted = |name: &'static str| source.once(source.web.look_unlisted(Path::new(name)));
+    assert!(matches!(unlisted("none").unwrap_err().error, Error::NotFound(_)));
+    assert_eq!(source.read_all("a").unwrap(), b"a");
+}
