@@ -227,6 +227,11 @@ fn a_load_is_a_file_as_well() {
     let generated = "workload = \"epochs\", parameters = { tasks = 900, samples = \"300\" }";
     let read = SUITE.replace(generated, "trace = \"traces/day.parquet\"");
     assert_eq!(cells(SUITE), cells(&read));
+    // Lines that are no requests are counted.
+    let lines = ["file,offset,length,operation", "1,0,4096,read", "1,0,4096,touch", "1,4096,4096,read", ""];
+    std::fs::write(folder.path().join("traces/day.csv"), lines.join("\n")).expect("written");
+    let odd = stdout(&described(folder.path(), &read.replace("day.parquet", "day.csv"), &["--csv"]));
+    assert!(odd.contains("epochs: lines of its trace that are left out"), "{odd}");
     let missing = described(folder.path(), &read.replace("day.parquet", "night.parquet"), &[]);
     let said = String::from_utf8_lossy(&missing.stderr).into_owned();
     assert!(missing.status.code() == Some(2) && said.contains("traces/night.parquet"), "{said}");

@@ -173,7 +173,7 @@ mod tests {
         for part in ["The papers'", "<th>opponents", "<th>the paper", "<th>about"] {
             assert!(!text.contains(part), "{part} is on {text}");
         }
-        let text = page(&[paper.clone()], 1, false);
+        let text = page(std::slice::from_ref(&paper), 1, false);
         let has = |part: &str| text.contains(part);
         assert!(has("The papers' claims, checked") && has("<th>the paper's figure</th>") && has("<th>about</th>"));
         assert!(page(&[own, paper], 1, false).contains("or the wanted one"));

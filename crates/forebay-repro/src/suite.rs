@@ -77,6 +77,8 @@ pub(crate) struct Cell {
     pub(crate) opt: f64,
     /// The throughput that no policy passes, 10^6 bytes a second.
     pub(crate) bound: f64,
+    /// Lines of the load's file that are no requests.
+    pub(crate) left_out: u64,
     /// In the order of [`Suite::all`].
     pub(crate) outcomes: Vec<Outcome>,
     /// How many of them count: those of [`Suite::policies`].
@@ -108,6 +110,8 @@ impl Cell {
 pub(crate) struct Loaded {
     pub(crate) workload: Workload,
     distinct: u64,
+    /// Lines of its file that are no requests.
+    left_out: u64,
     /// By memory: the share of references that Belady's policy misses.
     opt: Vec<f64>,
 }
@@ -168,7 +172,8 @@ impl Suite {
                     let bound = known.bound(name, opt)?;
                     let (load_name, device) = (load.name.clone(), name.clone());
                     let (counted, outcomes) = (self.policies.len(), Vec::new());
-                    cells.push(Cell { load: load_name, device, memory, opt, bound, outcomes, counted });
+                    let left_out = known.left_out;
+                    cells.push(Cell { load: load_name, device, memory, opt, bound, left_out, outcomes, counted });
                     for policy in self.all() {
                         let setup = load.setup(policy, name, known.bytes(memory), job)?;
                         runs.push(Run { load: number, setup });
@@ -225,7 +230,9 @@ impl Load {
         };
         let runs: Vec<untimed::Run> = memory.iter().map(of).collect();
         let opt = untimed::replay(&open, &Options::default(), &runs, context.watch)?;
-        Ok(Loaded { workload, distinct, opt: opt.iter().map(|outcome| outcome.miss_ratio).collect() })
+        let reading = source.reading().unwrap_or_default();
+        let left_out = reading.left_out.iter().map(|left_out| left_out.lines).sum();
+        Ok(Loaded { workload, distinct, left_out, opt: opt.iter().map(|outcome| outcome.miss_ratio).collect() })
     }
 
     fn setup(&self, policy: &str, on: &str, bytes: u64, job: Job<'_>) -> Result<Setup, Error> {

@@ -112,6 +112,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         }
     }
     let ours = measures.iter().map(|measure| measure.ours.clone()).collect::<Vec<_>>().join("; ");
+    measures.extend(table.left_out(&suite));
     measures.extend(table.with_all());
     measures.extend((0..table.policies.len()).map(|number| table.shown(number)));
     measures.extend(cells.iter().map(|cell| table.cell(cell)));
@@ -196,6 +197,17 @@ impl Table<'_> {
         let others = (0..self.counted).filter(|&number| !self.policies[number].starts_with(own));
         let shares = others.map(|number| (self.policies[number], self.mean_share(number)));
         shares.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("", f64::NAN))
+    }
+
+    /// The loads of whose files not all lines are read.
+    fn left_out(&self, suite: &Suite) -> Vec<Measure> {
+        let lines = |name: &str| self.cells.iter().find(|cell| cell.load == name).map_or(0, |cell| cell.left_out);
+        let shown = |load: &crate::suite::Load| {
+            let lines = lines(&load.name);
+            let what = format!("{}: lines of its trace that are left out", load.name);
+            (lines > 0).then(|| Measure::shown(&what, "", lines.to_string()))
+        };
+        suite.loads.iter().filter_map(shown).collect()
     }
 
     /// Its share, if those beside counted as well.
