@@ -99,8 +99,8 @@ impl Writer {
         Ok(())
     }
 
-    /// The parts of what was written that the format cannot hold, besides operations, in a few words
-    /// each. `about` is as for [`finish`](Self::finish), before which this is asked.
+    /// The parts of what was written that the format cannot hold, besides operations, in a few
+    /// words each. `about` is as for [`finish`](Self::finish), before which this is asked.
     pub fn lost(&self, about: &dyn Source) -> Vec<String> {
         self.look.lost(about)
     }
