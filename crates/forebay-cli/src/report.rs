@@ -65,7 +65,7 @@ pub(crate) fn fields<T: Serialize>(records: &[T]) -> Result<Vec<Fields>, Failure
 }
 
 /// A record as its fields.
-fn of_record(record: &impl Serialize) -> Result<Fields, Failure> {
+pub(crate) fn of_record(record: &impl Serialize) -> Result<Fields, Failure> {
     match serde_json::to_value(record) {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) => Err(Failure::run("a result is no record")),

@@ -255,3 +255,18 @@ fn a_trace_that_may_mean_something_else_is_doubted_aloud() {
     assert_eq!(record(&written)["writes_as_reads"].as_u64(), Some(1));
     assert!(stdout(&in_folder(&["info", "rw.csv"])).contains("20.0 ms"));
 }
+
+/// The parts of a trace that a format cannot hold are named, whatever writes it.
+#[test]
+fn the_parts_that_an_export_loses_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = |to: &str| run(folder.path(), &["generate", "container-starts", "--tasks", "3", "-o", to, "--json"]);
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(said(&made("exact.parquet")), "");
+    let csv = made("starts.csv");
+    assert!(said(&csv).contains("csv cannot hold, and starts.csv lacks: the sizes of "), "{}", said(&csv));
+    assert!(said(&csv).contains("parquet is exact"), "{}", said(&csv));
+    assert!(record(&csv)["lost"].as_str().is_some_and(|lost| lost.starts_with("the sizes of ")));
+    let converted = run(folder.path(), &["convert", "exact.parquet", "starts.oracleGeneral"]);
+    assert!(said(&converted).contains("which file a block is of"), "{}", said(&converted));
+}

@@ -443,7 +443,8 @@ impl fmt::Display for UnknownPolicy {
             for (i, choice) in known().enumerate() {
                 write!(f, "{} {}={}", if i == 0 { "" } else { "," }, choice.name, choice.values)?;
             }
-            return Ok(());
+            let meant = option.split_once('=').and_then(|(key, _)| known().find(|choice| choice.name == key));
+            return meant.map_or(Ok(()), |choice| choice.explain(preset, f));
         }
         write!(f, "unknown policy '{}'; known are", self.name)?;
         for (i, entry) in entries().enumerate() {

@@ -16,7 +16,7 @@ use crate::{Error, Experiment};
 pub(crate) struct Stream {
     pub(crate) name: String,
     workload: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::given::texts")]
     parameters: std::collections::BTreeMap<String, String>,
 }
 

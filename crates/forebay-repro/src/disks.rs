@@ -135,10 +135,10 @@ pub(crate) struct Trace {
     /// The generator.
     pub(crate) workload: String,
     /// The parameters of the generator.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::given::texts")]
     pub(crate) parameters: BTreeMap<String, String>,
     /// The parameters instead if a small part will do.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::given::texts")]
     pub(crate) quick: BTreeMap<String, String>,
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use forebay_core::{Policy, UnknownPolicy};
 use forebay_sim::Watch;
 use forebay_sim::chart::{Chart, HeatMap};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::sheet::Sheet;
 use crate::{Error, Kind, Rule, Verdict};
@@ -46,7 +46,9 @@ pub struct Experiment {
 impl Experiment {
     /// The parameters, as the code's own type.
     pub(crate) fn parameters<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        self.parameters.clone().try_into().map_err(|source: toml::de::Error| self.wrong(source.message()))
+        // With the key, which only the whole text of the error has.
+        let wrong = |source: toml::de::Error| self.wrong(source.to_string().trim_end());
+        self.parameters.clone().try_into().map_err(wrong)
     }
 
     /// The thing that the claim is about: a paper's system, or Forebay where the claim is of our
@@ -80,6 +82,14 @@ impl Experiment {
             return Err(self.wrong(&reason));
         }
         Ok(Measure { verdict: Some(self.rule(rule)?.judge(value)), kind: self.about(rule), ..measure })
+    }
+
+    /// An error unless a value is a share, above 0 and at most 1.
+    pub(crate) fn share(&self, key: &str, value: f64) -> Result<(), Error> {
+        if value > 0.0 && value <= 1.0 {
+            return Ok(());
+        }
+        Err(self.wrong(&format!("{key} is {value}, and no share of the distinct blocks: above 0, at most 1")))
     }
 
     /// A policy by its name.
@@ -131,6 +141,41 @@ pub struct Finding {
     pub charts: Vec<Chart>,
     /// Tables of shares in colours.
     pub maps: Vec<HeatMap>,
+    /// The figures of single runs, where the claim is about a table of them.
+    pub cells: Vec<CellFigure>,
+}
+
+/// A policy in a cell: on one load, on one device, with one memory.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct CellFigure {
+    /// The load, by the name that its description gives it.
+    pub load: String,
+    /// The device.
+    pub device: String,
+    /// The share of the load's distinct blocks that memory holds.
+    pub memory: f64,
+    /// The policy, and whatever else tells runs of the cell apart.
+    pub policy: String,
+    /// Whether it is only shown, and counts for no best.
+    pub beside: bool,
+    /// What came of it.
+    pub figure: f64,
+    /// The unit of the figure, and of the bound.
+    pub unit: &'static str,
+    /// The figure that no policy passes, if one is known.
+    pub bound: Option<f64>,
+    /// The figure over the best of the cell that counts, where more is better.
+    pub share_of_best: Option<f64>,
+    /// The share of references that Belady's policy misses there.
+    pub opt_miss_ratio: Option<f64>,
+    /// The mean time until a read is answered, in milliseconds.
+    pub response_ms: f64,
+    /// Bytes that readers got.
+    pub bytes: u64,
+    /// Requests to the device.
+    pub device_requests: u64,
+    /// Bytes that the device read.
+    pub device_bytes: u64,
 }
 
 /// One thing that was measured.
@@ -159,7 +204,8 @@ impl Finding {
     /// Of these measures. The verdict is that on the paper's system; of a claim without one, that
     /// on ours; and only if there is neither, that on the opponents.
     pub(crate) fn new(ours: String, measures: Vec<Measure>, charts: Vec<Chart>) -> Finding {
-        let mut finding = Finding { ours, verdict: Verdict::Fails, measures, charts, maps: Vec::new() };
+        let (maps, cells) = (Vec::new(), Vec::new());
+        let mut finding = Finding { ours, verdict: Verdict::Fails, measures, charts, maps, cells };
         finding.verdict = finding.of(finding.kind()).unwrap_or(Verdict::Fails);
         finding
     }

@@ -144,7 +144,7 @@ impl Raid {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Part {
     pub(crate) workload: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::given::texts")]
     pub(crate) parameters: BTreeMap<String, String>,
 }
 

@@ -101,7 +101,7 @@ pub(crate) struct Benchmark {
     /// Its name.
     pub(crate) workload: String,
     /// Its parameters; as many tasks as are needed.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::given::texts")]
     pub(crate) parameters: BTreeMap<String, String>,
 }
 

@@ -5,7 +5,10 @@
 //! bytes no faster than the device transfers, at its peak rate, the blocks that Belady's policy
 //! misses.
 
+mod checked;
+
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,11 +17,13 @@ use forebay_device::{Request, device};
 use forebay_sim::timed::{Load as Readers, Outcome, Setup, Span, Workload, run};
 use forebay_sim::untimed::{self, Algorithm, Capacity, Options};
 use forebay_sim::{processors, sweep};
-use forebay_trace::{Memory, Source};
+use forebay_trace::{Memory, Shape, Source};
 use serde::Deserialize;
 
 use crate::raid::Part;
-use crate::{Error, Job};
+use crate::{Error, Experiment, Job};
+
+pub(crate) use checked::place;
 
 /// Bytes of a block, as in every simulation with time.
 const BLOCK: u64 = 4096;
@@ -38,14 +43,19 @@ pub(crate) struct Suite {
     pub(crate) beside: Vec<String>,
 }
 
-/// A generated load, and how many read it at a time.
+/// A load, generated or from a file, and how many read it at a time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Load {
     pub(crate) name: String,
-    workload: String,
+    /// A kind of generated trace, and what is said to it.
     #[serde(default)]
+    workload: Option<String>,
+    #[serde(default, deserialize_with = "crate::given::texts")]
     parameters: BTreeMap<String, String>,
+    /// Or a file of any format that is told by its name and content.
+    #[serde(default)]
+    trace: Option<PathBuf>,
     pub(crate) handlers: u32,
     /// Whether a reader does one task after another; else each task has a reader of its own.
     #[serde(default)]
@@ -67,6 +77,8 @@ pub(crate) struct Cell {
     pub(crate) opt: f64,
     /// The throughput that no policy passes, 10^6 bytes a second.
     pub(crate) bound: f64,
+    /// Lines of the load's file that are no requests.
+    pub(crate) left_out: u64,
     /// In the order of [`Suite::all`].
     pub(crate) outcomes: Vec<Outcome>,
     /// How many of them count: those of [`Suite::policies`].
@@ -98,6 +110,8 @@ impl Cell {
 pub(crate) struct Loaded {
     pub(crate) workload: Workload,
     distinct: u64,
+    /// Lines of its file that are no requests.
+    left_out: u64,
     /// By memory: the share of references that Belady's policy misses.
     opt: Vec<f64>,
 }
@@ -135,13 +149,15 @@ impl Suite {
     }
 
     /// A small part that runs in seconds.
-    pub(crate) fn thinned(&self) -> Suite {
+    pub(crate) fn thinned(&self, policy: &str) -> Suite {
         let keep = |list: &[String], many: usize| list.iter().take(many).cloned().collect();
+        let asked = |name: &&String| *name == policy;
+        let few = self.policies.iter().filter(asked).chain(self.policies.iter().filter(|name| !asked(name)).take(2));
         Suite {
             loads: self.loads.iter().take(2).cloned().collect(),
             devices: keep(&self.devices, 1),
             memory: self.memory.iter().take(1).copied().collect(),
-            policies: keep(&self.policies, 3),
+            policies: few.cloned().collect(),
             beside: keep(&self.beside, 1),
         }
     }
@@ -156,7 +172,8 @@ impl Suite {
                     let bound = known.bound(name, opt)?;
                     let (load_name, device) = (load.name.clone(), name.clone());
                     let (counted, outcomes) = (self.policies.len(), Vec::new());
-                    cells.push(Cell { load: load_name, device, memory, opt, bound, outcomes, counted });
+                    let left_out = known.left_out;
+                    cells.push(Cell { load: load_name, device, memory, opt, bound, left_out, outcomes, counted });
                     for policy in self.all() {
                         let setup = load.setup(policy, name, known.bytes(memory), job)?;
                         runs.push(Run { load: number, setup });
@@ -180,14 +197,27 @@ impl Suite {
 }
 
 impl Load {
-    /// Generates it. `memory` is for what sizes Belady's policy is replayed.
+    fn source(&self, seed: u64, experiment: &Experiment) -> Result<Box<dyn Source>, Error> {
+        if let Some(path) = &self.trace {
+            return Ok(forebay_trace::open(path, &forebay_trace::Options::default())?);
+        }
+        let workload = self.workload.clone().unwrap_or_default();
+        let part = Part { workload, parameters: self.parameters.clone() };
+        Ok(Box::new(part.source(seed, experiment)?))
+    }
+
+    /// Generates or reads it. `memory` is for what sizes Belady's policy is replayed.
     pub(crate) fn load(&self, memory: &[f64], job: Job<'_>) -> Result<Loaded, Error> {
         let Job { experiment, context } = job;
-        let part = Part { workload: self.workload.clone(), parameters: self.parameters.clone() };
-        let mut source = part.source(context.seed, experiment)?;
+        let mut source = self.source(context.seed, experiment)?;
         let mut requests = Vec::new();
         while source.read(&mut requests)? > 0 {}
-        let shape = source.shape();
+        if self.warm_up >= requests.len() as u64 {
+            let reason = format!("load `{}`: no request is left after `warm_up`: it has {}", self.name, requests.len());
+            return Err(experiment.wrong(&reason));
+        }
+        // As in every simulation with time, an object is a file, and blocks are of one size.
+        let shape = Shape::Ranges { block_bytes: BLOCK as u32 };
         let read = || Memory::new(requests.clone(), shape);
         let mut workload = Workload::load(&mut read())?;
         source.files().iter().for_each(|file| workload.lengthen(file.file, file.bytes.unwrap_or(0)));
@@ -200,7 +230,9 @@ impl Load {
         };
         let runs: Vec<untimed::Run> = memory.iter().map(of).collect();
         let opt = untimed::replay(&open, &Options::default(), &runs, context.watch)?;
-        Ok(Loaded { workload, distinct, opt: opt.iter().map(|outcome| outcome.miss_ratio).collect() })
+        let reading = source.reading().unwrap_or_default();
+        let left_out = reading.left_out.iter().map(|left_out| left_out.lines).sum();
+        Ok(Loaded { workload, distinct, left_out, opt: opt.iter().map(|outcome| outcome.miss_ratio).collect() })
     }
 
     fn setup(&self, policy: &str, on: &str, bytes: u64, job: Job<'_>) -> Result<Setup, Error> {

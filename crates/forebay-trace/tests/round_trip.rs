@@ -222,3 +222,48 @@ fn a_name_appears_only_when_its_trace_is_whole() {
     let error = Writer::create(&folder.path().join("x"), Format::Msr, RANGES).err().unwrap().to_string();
     assert!(error.contains("msr can be read, not written"), "{error}");
 }
+
+/// The parts that a format does not hold are named, and no others: a trace without them comes back
+/// as it was.
+#[test]
+fn the_parts_that_are_lost_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let lost = |format: Format, requests: &[Request], shape, about: &dyn Source| {
+        let path = folder.path().join("x");
+        let mut writer = Writer::create(&path, format, shape).unwrap();
+        writer.write(requests).unwrap();
+        let lost = writer.lost(about).join("; ");
+        writer.finish(about).unwrap();
+        let options = Options { format: Some(format), ..Options::default() };
+        (lost, all(open(&path, &options).unwrap()).unwrap())
+    };
+    let told = Told(Memory::new(Vec::new(), RANGES));
+    let plain = Memory::new(Vec::new(), RANGES);
+    let requests: Vec<Request> = some_requests(40)
+        .into_iter()
+        .map(|it| Request { operation: Operation::Read, offset: it.offset + 1, ..it })
+        .collect();
+    assert_eq!(lost(Format::Parquet, &requests, RANGES, &told), (String::new(), requests.clone()));
+    assert_eq!(lost(Format::Csv, &requests, RANGES, &plain), (String::new(), requests.clone()));
+    let (of_csv, back) = lost(Format::Csv, &requests, RANGES, &told);
+    assert_eq!(of_csv, "the sizes of 1 files; the names of 1 files; the call stacks of program contexts");
+    assert_eq!(back, requests);
+    let blocks = Shape::Ranges { block_bytes: 512 };
+    assert_eq!(lost(Format::Csv, &requests, blocks, &plain).0, "the size of its blocks, 512 bytes");
+    let common = "handlers; program contexts; where a request begins and ends within blocks; which file a block is of";
+    assert_eq!(lost(Format::OracleGeneral, &requests, RANGES, &plain).0, common);
+    let later: Vec<Request> = requests.iter().map(|it| Request { at: Instant(it.at.0 + 1), ..*it }).collect();
+    assert_eq!(lost(Format::OracleGeneral, &later, RANGES, &plain).0, format!("the fractions of seconds; {common}"));
+    for format in [Format::U64Le, Format::U64Be, Format::Plain, Format::Lirs] {
+        assert_eq!(lost(format, &requests, RANGES, &plain).0, format!("the times of requests; {common}"), "{format}");
+    }
+    // Objects: a number, a size, a time in seconds.
+    let object = |n: u64| Request { at: Instant(n * 1_000_000_000), file: n % 7, len: 9, ..Request::default() };
+    let objects: Vec<Request> = (0..30).map(object).collect();
+    let plain = Memory::new(Vec::new(), Shape::Objects);
+    assert_eq!(lost(Format::OracleGeneral, &objects, Shape::Objects, &plain), (String::new(), objects.clone()));
+    let all_lost = "the times of requests; the sizes of objects";
+    assert_eq!(lost(Format::U32Le, &objects, Shape::Objects, &plain).0, all_lost);
+    let bare: Vec<Request> = objects.iter().map(|it| Request { at: Instant(0), len: 1, ..*it }).collect();
+    assert_eq!(lost(Format::U32Le, &bare, Shape::Objects, &plain), (String::new(), bare.clone()));
+}

@@ -8,7 +8,7 @@ use forebay_sim::chart;
 /// Where results go.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Report {
-    /// Print JSON: an array of flat records
+    /// Print JSON: an array of records
     #[arg(long)]
     pub(crate) json: bool,
 

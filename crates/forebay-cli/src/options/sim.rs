@@ -77,7 +77,8 @@ pub(crate) struct Sim {
 
     /// The sizes of the cache; by default 10%
     ///
-    /// A size is a share of the distinct blocks, bytes, or a number of blocks. Example: `--memory
+    /// A size is a share of the distinct blocks up to 100%, which holds all, or bytes with their
+    /// unit. A number alone counts blocks, not bytes: `4097` is what `4097b` is. Example: `--memory
     /// 5%,512MiB,3537b`
     #[arg(long, short, value_name = "SIZES", value_delimiter = ',')]
     pub(crate) memory: Vec<Capacity>,

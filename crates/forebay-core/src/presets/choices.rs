@@ -4,6 +4,7 @@ mod words;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::{Policy, Prefetch, parts};
 use crate::papers::amp::Detection;
@@ -43,6 +44,31 @@ impl Choice {
         found
             .into_iter()
             .flat_map(|(axis, policy)| Choice::on(axis).filter(move |choice| (choice.get)(&policy).is_some()))
+    }
+
+    /// Says more of its values, where their list leaves it open: the names of parts, or where
+    /// numbers begin.
+    pub(super) fn explain(&self, preset: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.values == parts::NAMES {
+            write!(f, " (the parts are")?;
+            for (i, part) in parts::PARTS.iter().enumerate() {
+                write!(f, "{} {}", if i == 0 { "" } else { "," }, part.name)?;
+            }
+            return write!(f, ")");
+        }
+        let Some(policy) = Choice::policy(preset) else { return Ok(()) };
+        let allowed = |number: &u32| (self.set)(&mut { policy }, &number.to_string()).is_some();
+        match (0..=16).find(allowed) {
+            Some(least) if least > 0 => write!(f, " ({} is at least {least})", self.name),
+            _ => Ok(()),
+        }
+    }
+
+    /// A preset of any part of a policy, by its name.
+    fn policy(preset: &str) -> Option<Policy> {
+        let of_others =
+            || Policy::of_partition(preset).or_else(|| Policy::of_context(preset)).map(|(policy, _)| policy);
+        Policy::of_preset(preset).or_else(of_others)
     }
 
     /// The options of a part of a policy.

@@ -271,6 +271,15 @@ fn what_makes_no_sense_is_told_with_what_does() {
     }
 }
 
+/// Where the list of values leaves it open, the names of parts and the least number are told.
+#[test]
+fn the_values_of_an_option_are_told() {
+    let told = parse("auto:without=nonsense").unwrap_err();
+    assert!(told.ends_with(" duel, bimodal)") && told.contains("(the parts are whole, lengths, "), "{told}");
+    assert!(parse("even:degree=0").unwrap_err().ends_with(" (degree is at least 1)"));
+    assert!(parse("competitive-em:epoch=x").unwrap_err().ends_with("NUMBER"), "zero is allowed");
+}
+
 /// A preset that has no options says so.
 #[test]
 fn a_preset_without_options_says_so() {

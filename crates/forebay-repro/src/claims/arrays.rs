@@ -56,10 +56,10 @@ fn ten() -> f64 {
 #[serde(deny_unknown_fields)]
 struct Varied {
     workload: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::given::texts")]
     parameters: BTreeMap<String, String>,
     /// Formulas of `at`, the place on the axis, and `seconds`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::given::texts")]
     varies: BTreeMap<String, String>,
 }
 

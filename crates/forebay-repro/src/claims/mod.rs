@@ -38,6 +38,10 @@ mod today;
 mod today_tier;
 mod today_told;
 
+use std::path::Path;
+
+use crate::sheet::Sheet;
+use crate::suite::place;
 use crate::{Context, Error, Experiment, Finding};
 
 /// The code of an experiment.
@@ -113,6 +117,9 @@ const EXPERIMENTS: &[(&str, Check)] = &[
     (include_str!("../../../../experiments/today-tier.toml"), today_tier::check),
 ];
 
+/// The claims whose code draws nothing.
+const FIGURES_ALONE: &[&str] = &["today-told", "today-tier"];
+
 /// The claims about real time, and the bench that measures each.
 const LIVE: &[Live] = &[
     Live { claim: "amp-live", bench: "forebay-bench amp" },
@@ -143,8 +150,23 @@ pub fn experiment(id: &str) -> Result<Experiment, Error> {
 /// An experiment by a description of one's own, such as a copy of one in `experiments/` with other
 /// parameters: what is checked, and by which code, its `id` says.
 pub fn described(text: &str) -> Result<Experiment, Error> {
-    let described = parse(text)?;
-    experiment(&described.id).map(|_| described)
+    described_in(text, Path::new(""))
+}
+
+/// As [`described`], of a file in a folder, to which the paths of its traces are relative.
+pub fn described_in(text: &str, folder: &Path) -> Result<Experiment, Error> {
+    let mut described = parse(text)?;
+    experiment(&described.id)?;
+    if described.id.starts_with("today-") {
+        place(&mut described.parameters, folder);
+    }
+    match described.id.as_str() {
+        "today-told" => today_told::read(&described).map(drop)?,
+        "today-tier" => today_tier::read(&described).map(drop)?,
+        id if id.starts_with("today-") => today::read(&described).map(drop)?,
+        _ => {}
+    }
+    Ok(described)
 }
 
 /// Runs an experiment.
@@ -155,10 +177,17 @@ pub fn run(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Er
     check(experiment, context)
 }
 
+/// Whether an experiment finds anything that can be drawn, which is known before it runs.
+pub fn is_drawn(experiment: &Experiment) -> bool {
+    !FIGURES_ALONE.contains(&experiment.id.as_str()) && experiment.sheet.as_ref().is_none_or(Sheet::is_drawn)
+}
+
 pub(crate) fn parse(text: &str) -> Result<Experiment, Error> {
     toml::from_str(text).map_err(|error: toml::de::Error| {
         let id = text.lines().find_map(|line| line.strip_prefix("id = ")).unwrap_or("?").trim_matches('"').to_owned();
-        Error::Description { id, reason: error.message().replace('\n', "; ") }
+        let line = |from: usize| text.bytes().take(from).filter(|&byte| byte == b'\n').count() + 1;
+        let at = error.span().map_or_else(String::new, |span| format!("line {}: ", line(span.start)));
+        Error::Description { id, reason: format!("{at}{}", error.message().replace('\n', "; ")) }
     })
 }
 
@@ -185,6 +214,9 @@ mod tests {
             sorted.sort();
             assert!(sorted.windows(2).all(|two| two[0] != two[1]), "{}: {sorted:?} of two kinds", experiment.id);
             assert!(sorted.is_empty() || experiment.kind() == Kind::System, "{}", experiment.id);
+        }
+        for (text, _) in EXPERIMENTS {
+            assert!(described(text).is_ok_and(|described| experiments.contains(&described)), "{text}");
         }
         for &Live { claim: id, .. } in LIVE {
             assert!(matches!(experiment(id), Err(Error::Live { .. })), "{id} is there and about real time");

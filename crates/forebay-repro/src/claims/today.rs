@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::auto_best::percent;
 use crate::line::geometric_mean;
 use crate::suite::{Cell, Suite};
-use crate::{Context, Error, Experiment, Finding, Job, Measure};
+use crate::{CellFigure, Context, Error, Experiment, Finding, Job, Measure};
 use forebay_sim::chart::{HeatCell, HeatMap, HeatRow};
 
 #[derive(Deserialize)]
@@ -76,10 +76,31 @@ struct Table<'a> {
     policy: usize,
 }
 
-pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
+/// A description that makes sense.
+pub(super) struct Asked {
+    parameters: Parameters,
+    suite: Suite,
+}
+
+/// Looks a description through, before anything runs.
+pub(super) fn read(experiment: &Experiment) -> Result<Asked, Error> {
     let parameters: Parameters = experiment.parameters()?;
     let suite = parameters.suite(experiment)?;
-    let suite = if context.quick { suite.thinned() } else { suite };
+    suite.check(experiment)?;
+    let policies: Vec<&str> = suite.policies.iter().map(String::as_str).collect();
+    place(&policies, &parameters.policy, experiment)?;
+    if parameters.judged.is_empty() {
+        return Err(experiment.wrong("`judged` is empty: nothing is judged"));
+    }
+    for judged in &parameters.judged {
+        judged.check(&suite, &parameters.policy, experiment)?;
+    }
+    Ok(Asked { parameters, suite })
+}
+
+pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
+    let Asked { parameters, suite } = read(experiment)?;
+    let suite = if context.quick { suite.thinned(&parameters.policy) } else { suite };
     let cells = suite.run(Job { experiment, context })?;
     let policies: Vec<&str> = suite.all().map(String::as_str).collect();
     let policy = place(&policies, &parameters.policy, experiment)?;
@@ -91,11 +112,13 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         }
     }
     let ours = measures.iter().map(|measure| measure.ours.clone()).collect::<Vec<_>>().join("; ");
+    measures.extend(table.left_out(&suite));
     measures.extend(table.with_all());
     measures.extend((0..table.policies.len()).map(|number| table.shown(number)));
     measures.extend(cells.iter().map(|cell| table.cell(cell)));
     let maps = vec![table.map(&suite)];
-    Ok(Finding { maps, ..Finding::new(ours, measures, Vec::new()) })
+    let figures = cells.iter().flat_map(|cell| table.figures(cell)).collect();
+    Ok(Finding { maps, cells: figures, ..Finding::new(ours, measures, Vec::new()) })
 }
 
 impl Parameters {
@@ -176,6 +199,17 @@ impl Table<'_> {
         shares.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(("", f64::NAN))
     }
 
+    /// The loads of whose files not all lines are read.
+    fn left_out(&self, suite: &Suite) -> Vec<Measure> {
+        let lines = |name: &str| self.cells.iter().find(|cell| cell.load == name).map_or(0, |cell| cell.left_out);
+        let shown = |load: &crate::suite::Load| {
+            let lines = lines(&load.name);
+            let what = format!("{}: lines of its trace that are left out", load.name);
+            (lines > 0).then(|| Measure::shown(&what, "", lines.to_string()))
+        };
+        suite.loads.iter().filter_map(shown).collect()
+    }
+
     /// Its share, if those beside counted as well.
     fn with_all(&self) -> Option<Measure> {
         let shares = self.cells.iter().map(|cell| cell.rate(self.policy) / cell.best_of_all());
@@ -197,15 +231,43 @@ impl Table<'_> {
         Measure::shown(&place, "", self.note(cell))
     }
 
+    /// Every policy in a cell.
+    fn figures<'a>(&'a self, cell: &'a Cell) -> impl Iterator<Item = CellFigure> + 'a {
+        self.policies.iter().zip(&cell.outcomes).enumerate().map(|(number, (policy, outcome))| CellFigure {
+            load: cell.load.clone(),
+            device: cell.device.clone(),
+            memory: cell.memory,
+            policy: (*policy).to_owned(),
+            beside: number >= self.counted,
+            figure: outcome.throughput_mb_s,
+            unit: "MB/s",
+            bound: Some(cell.bound),
+            share_of_best: Some(outcome.throughput_mb_s / cell.best()),
+            opt_miss_ratio: Some(cell.opt),
+            response_ms: outcome.response_ms,
+            bytes: outcome.bytes,
+            device_requests: outcome.device_requests,
+            device_bytes: outcome.device_bytes,
+        })
+    }
+
+    /// The best of some policies in a cell. Of equals it is the policy that is asked about, else
+    /// the first: a variant that does the same is no better than the plain one.
+    fn best_of(&self, cell: &Cell, of: std::ops::Range<usize>) -> Option<usize> {
+        let most = of.clone().map(|number| cell.rate(number)).fold(f64::NAN, f64::max);
+        let own = of.contains(&self.policy).then_some(self.policy);
+        own.into_iter().chain(of).find(|&number| cell.rate(number) == most)
+    }
+
     /// The policy in a cell: throughput, the best, the bound, and what Belady's policy would miss.
     fn note(&self, cell: &Cell) -> String {
         let best = |of: std::ops::Range<usize>| {
-            let number = of.max_by(|&a, &b| cell.rate(a).total_cmp(&cell.rate(b)));
-            number.map(|number| format!("{}: {:.1}", self.policies[number], cell.rate(number)))
+            let number = self.best_of(cell, of);
+            number.map(|number| format!("{}: {:.1} MB/s", self.policies[number], cell.rate(number)))
         };
         let beside = best(self.counted..self.policies.len()).map(|best| format!("; beside {best}"));
         format!(
-            "{:.1} MB/s; best {}; bound {:.0}; OPT misses {:.1} %{}",
+            "{:.1} MB/s; best {}; bound {:.0} MB/s; OPT misses {:.1} %{}",
             cell.rate(self.policy),
             best(0..self.counted).unwrap_or_default(),
             cell.bound,
@@ -233,6 +295,21 @@ impl Table<'_> {
 }
 
 impl Judged {
+    /// An error that names the key, if it asks for what the suite does not run.
+    fn check(&self, suite: &Suite, policy: &str, experiment: &Experiment) -> Result<(), Error> {
+        experiment.rule(&self.rule)?;
+        if let Some(load) = self.load.as_ref().filter(|load| suite.loads.iter().all(|known| known.name != **load)) {
+            return Err(experiment.wrong(&format!("`judged`: the suite has no load `{load}`")));
+        }
+        let all: Vec<&str> = suite.all().map(String::as_str).collect();
+        match &self.of {
+            Of::RateOver(other) | Of::RequestsOver(other) => place(&all, other, experiment).map(drop),
+            Of::Lead if suite.policies.iter().all(|name| name.starts_with(policy)) => Err(experiment
+                .wrong(&format!("`judged`: a `lead` needs another policy than `{policy}` in the suite's `policies`"))),
+            _ => Ok(()),
+        }
+    }
+
     fn what(&self, table: &Table<'_>) -> String {
         let policy = table.policies[table.policy];
         let of = match &self.of {

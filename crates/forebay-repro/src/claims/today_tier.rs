@@ -8,11 +8,11 @@ use forebay_sim::{processors, sweep};
 use serde::Deserialize;
 
 use crate::suite::{Load, Loaded};
-use crate::{Context, Error, Experiment, Finding, Job, Measure};
+use crate::{CellFigure, Context, Error, Experiment, Finding, Job, Measure};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+pub(super) struct Parameters {
     device: String,
     disk: String,
     policy: String,
@@ -53,14 +53,31 @@ struct Size<'a> {
     rules: &'a Named,
 }
 
-pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
+/// Looks a description through, before anything runs.
+pub(super) fn read(experiment: &Experiment) -> Result<Parameters, Error> {
     let parameters: Parameters = experiment.parameters()?;
+    experiment.share("`memory`", parameters.memory)?;
+    for &share in &parameters.tiers {
+        experiment.share("`tiers`", share)?;
+    }
+    // The tier of the rounds is for the rest of half of the data.
+    if parameters.memory >= 0.5 || parameters.loads.is_empty() || parameters.rules.is_empty() {
+        return Err(experiment.wrong("`memory` is below 0.5, and `loads` and `rules` have one entry at least"));
+    }
+    for load in parameters.loads.iter().chain([&parameters.rounds, &parameters.scan]) {
+        load.check(experiment)?;
+    }
+    Ok(parameters)
+}
+
+pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
+    let parameters = read(experiment)?;
     let policy = experiment.policy(&parameters.policy)?;
     let job = Job { experiment, context };
     let (store, disk) = (device(&parameters.device)?, device(&parameters.disk)?);
     let machine = Machine { job, policy, device: store, disk, parameters: &parameters };
     let Some(own) = parameters.rules.first() else { return Err(experiment.wrong("it has no rules")) };
-    let mut measures = Vec::new();
+    let (mut measures, mut cells) = (Vec::new(), Vec::new());
     let rounds = machine.rounds(&Size { share: 0.5 - parameters.memory, rules: own })?;
     let ours = format!("{rounds:.2} of (memory + tier) / data");
     measures.push(experiment.judged("rounds", rounds, Measure::shown("hits of rounds", "", ours.clone()))?);
@@ -70,9 +87,11 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let loads = if context.quick { &parameters.loads[..1] } else { &parameters.loads[..] };
     for (done, load) in loads.iter().enumerate() {
         context.step(done, loads.len())?;
-        machine.load(load, &mut measures)?;
+        let (shown, figures) = machine.load(load)?;
+        measures.extend(shown);
+        cells.extend(figures);
     }
-    Ok(Finding::new(format!("{ours}; {scanned}"), measures, Vec::new()))
+    Ok(Finding { cells, ..Finding::new(format!("{ours}; {scanned}"), measures, Vec::new()) })
 }
 
 impl Machine<'_> {
@@ -108,7 +127,7 @@ impl Machine<'_> {
     }
 
     /// A load without a tier, and with each tier by each rule.
-    fn load(&self, load: &Load, measures: &mut Vec<Measure>) -> Result<(), Error> {
+    fn load(&self, load: &Load) -> Result<(Vec<Measure>, Vec<CellFigure>), Error> {
         let loaded = load.load(&[], self.job)?;
         let rules = |&share: &f64| self.parameters.rules.iter().map(move |rules| Some(Size { share, rules }));
         let sizes: Vec<Option<Size<'_>>> =
@@ -119,6 +138,8 @@ impl Machine<'_> {
             outcomes.into_iter().map(|outcome| outcome.unwrap_or(Err(Error::Stopped))).collect();
         let outcomes = outcomes?;
         let without = outcomes.first().map_or(f64::NAN, |outcome| outcome.response_ms);
+        let cell = |(size, outcome): (&Option<Size<'_>>, &Outcome)| self.cell(load, size.as_ref(), outcome);
+        let (mut measures, cells) = (Vec::new(), sizes.iter().zip(&outcomes).map(cell).collect());
         for (size, outcome) in sizes.iter().zip(&outcomes) {
             let Some((size, tier)) = size.as_ref().zip(outcome.tier.as_ref()) else { continue };
             let saved = 100.0 * (1.0 - outcome.response_ms / without);
@@ -130,7 +151,28 @@ impl Machine<'_> {
             let what = format!("{}, tier {:.0} %, {}", load.name, 100.0 * size.share, size.rules.name);
             measures.push(Measure::shown(&what, "", ours));
         }
-        Ok(())
+        Ok((measures, cells))
+    }
+
+    /// A run as a figure: how long its readers wait, of which less is better.
+    fn cell(&self, load: &Load, size: Option<&Size<'_>>, outcome: &Outcome) -> CellFigure {
+        let tier = |size: &Size<'_>| format!("tier {:.0} %, {}", 100.0 * size.share, size.rules.name);
+        CellFigure {
+            load: load.name.clone(),
+            device: self.parameters.device.clone(),
+            memory: self.parameters.memory,
+            policy: format!("{}, {}", self.parameters.policy, size.map_or("no tier".to_owned(), tier)),
+            beside: false,
+            figure: outcome.response_ms,
+            unit: "ms",
+            bound: None,
+            share_of_best: None,
+            opt_miss_ratio: None,
+            response_ms: outcome.response_ms,
+            bytes: outcome.bytes,
+            device_requests: outcome.device_requests,
+            device_bytes: outcome.device_bytes,
+        }
     }
 }
 

@@ -10,14 +10,14 @@ use forebay_trace::generate::{self, Given};
 use forebay_trace::{Memory, Request, Shape, Source};
 use serde::Deserialize;
 
-use crate::{Context, Error, Experiment, Finding, Measure};
+use crate::{CellFigure, Context, Error, Experiment, Finding, Measure};
 
 /// Bytes of a block.
 const BLOCK: u64 = 4096;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+pub(super) struct Parameters {
     device: String,
     policy: String,
     /// Memory for this share of the distinct blocks.
@@ -63,11 +63,21 @@ struct Machine<'a> {
     context: &'a Context<'a>,
 }
 
-pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
+/// Looks a description through, before anything runs.
+pub(super) fn read(experiment: &Experiment) -> Result<Parameters, Error> {
     let parameters: Parameters = experiment.parameters()?;
+    experiment.share("`memory`", parameters.memory)?;
+    if parameters.loads.is_empty() || parameters.handlers == 0 {
+        return Err(experiment.wrong("it has no `loads`, or no `handlers` to read them"));
+    }
+    Ok(parameters)
+}
+
+pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Finding, Error> {
+    let parameters = read(experiment)?;
     let policy = experiment.policy(&parameters.policy)?;
     let machine = Machine { policy, device: device(&parameters.device)?, parameters: &parameters, context };
-    let (mut measures, mut worst) = (Vec::new(), (f64::INFINITY, ""));
+    let (mut measures, mut cells, mut worst) = (Vec::new(), Vec::new(), (f64::INFINITY, ""));
     let loads = if context.quick { &parameters.loads[..1] } else { &parameters.loads[..] };
     for (done, load) in loads.iter().enumerate() {
         context.step(done, loads.len() + 1)?;
@@ -79,6 +89,7 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
         worst = if share < worst.0 { (share, &load.name) } else { worst };
         let ours = format!("{:.0} instead of {:.0} MB/s of {ceiling:.0}", told.throughput_mb_s, untold.throughput_mb_s);
         measures.push(Measure::shown(&load.name, "", ours));
+        cells.extend([("untold", untold), ("told", told)].map(|(how, it)| machine.cell(&load.name, how, &it, ceiling)));
     }
     let of = format!("{:.2} of the ceiling ({})", worst.0, worst.1);
     measures.push(experiment.judged("ceiling", worst.0, Measure::shown("the worst load told", "", of.clone()))?);
@@ -86,7 +97,8 @@ pub(crate) fn check(experiment: &Experiment, context: &Context<'_>) -> Result<Fi
     let kept = after as f64 / before as f64;
     let ours = format!("{after} reads instead of {before}");
     measures.push(experiment.judged("beside", kept, Measure::shown("another reader beside training", "", ours))?);
-    Ok(Finding::new(format!("{of}; another reader keeps {:.0} %", kept * 100.0), measures, Vec::new()))
+    let ours = format!("{of}; another reader keeps {:.0} %", kept * 100.0);
+    Ok(Finding { cells, ..Finding::new(ours, measures, Vec::new()) })
 }
 
 fn loaded(experiment: &Experiment, load: &str, with: &[Given<'_>], seed: u64) -> Result<Loaded, Error> {
@@ -111,6 +123,26 @@ impl Machine<'_> {
         let memory = self.memory(loaded.distinct) * BLOCK;
         let setup = Setup::new(self.policy, memory, self.device.clone(), handlers);
         Setup { load: pooled(setup.load.clone(), pool), told, seed: self.context.seed, ..setup }
+    }
+
+    /// A run as a figure. Its bound is the ceiling.
+    fn cell(&self, load: &str, how: &str, outcome: &Outcome, ceiling: f64) -> CellFigure {
+        CellFigure {
+            load: load.to_owned(),
+            device: self.parameters.device.clone(),
+            memory: self.parameters.memory,
+            policy: format!("{}, {how}", self.parameters.policy),
+            beside: false,
+            figure: outcome.throughput_mb_s,
+            unit: "MB/s",
+            bound: Some(ceiling),
+            share_of_best: None,
+            opt_miss_ratio: None,
+            response_ms: outcome.response_ms,
+            bytes: outcome.bytes,
+            device_requests: outcome.device_requests,
+            device_bytes: outcome.device_bytes,
+        }
     }
 
     /// The rate that the store can give if no more is fetched than the lists allow, in MB/s.

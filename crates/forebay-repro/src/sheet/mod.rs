@@ -36,6 +36,13 @@ pub(crate) struct Sheet {
     charts: Vec<Drawn>,
 }
 
+impl Sheet {
+    /// Whether it draws anything.
+    pub(crate) fn is_drawn(&self) -> bool {
+        !self.charts.is_empty()
+    }
+}
+
 /// A measure; or several, once for each of a list of names.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -1,6 +1,8 @@
 //! Draws a chart through plotters: vectors or pixels. The legend has a strip of its own, so that it
 //! covers no line.
 
+pub(super) mod heat;
+
 use std::sync::Once;
 
 use plotters::coord::Shift;
@@ -68,13 +70,18 @@ pub(super) fn svg(chart: &Chart) -> String {
         let spots = draw(chart, &area, 1);
         spots.and_then(|spots| area.present().map(|()| spots)).expect("a text takes whatever is drawn")
     };
+    spoken_spots(&mut text, &spots, 6);
+    text
+}
+
+/// Makes places of a drawn SVG say their texts under the pointer.
+fn spoken_spots(svg: &mut String, spots: &[Spot], reach: u32) {
     let spoken = spots.iter().map(|Spot { at: (x, y), text }| {
         let text = page::escape(text);
-        format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"6\" fill-opacity=\"0\"><title>{text}</title></circle>\n")
+        format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{reach}\" fill-opacity=\"0\"><title>{text}</title></circle>\n")
     });
-    let end = text.rfind("</svg>").unwrap_or(text.len());
-    text.insert_str(end, &spoken.collect::<String>());
-    text
+    let end = svg.rfind("</svg>").unwrap_or(svg.len());
+    svg.insert_str(end, &spoken.collect::<String>());
 }
 
 pub(super) fn png(chart: &Chart) -> Vec<u8> {
@@ -84,11 +91,16 @@ pub(super) fn png(chart: &Chart) -> Vec<u8> {
         let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
         draw(chart, &area, PIXELS).map(drop).and_then(|()| area.present()).expect("memory takes whatever is drawn");
     }
+    encoded(&pixels, width, height)
+}
+
+/// Pixels of three bytes as PNG.
+fn encoded(pixels: &[u8], width: u32, height: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
-    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(&pixels));
+    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(pixels));
     written.expect("the pixels are as many as the header says");
     bytes
 }

@@ -1,6 +1,11 @@
 //! A table of shares in colours: rows by columns, the better the greener.
 
-use super::escape;
+use std::path::Path;
+
+use super::{Error, Kind, draw, escape, page};
+
+/// The meaning of the colours, under each map.
+pub(super) const LEGEND: [(f64, &str); 3] = [(0.5, "0.5 and less"), (0.75, "0.75"), (1.0, "1, the best")];
 
 /// A table whose cells are shares of the best, 0 to 1.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -44,7 +49,27 @@ impl HeatMap {
             text.push_str(&format!("<tr><th>{}</th>{cells}</tr>\n", escape(&row.name)));
         }
         text.push_str("</table>\n");
+        let colours = LEGEND.map(|(share, name)| {
+            let colour = colour(share);
+            format!("<span style=\"background:{colour};padding:0.1rem 0.5rem\">{name}</span>")
+        });
+        text.push_str(&format!("<p>Colours: {}</p>\n", colours.join(" ")));
         text
+    }
+
+    /// Writes it into a file, in the form of the file's ending.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        let bytes = match Kind::of(path)? {
+            Kind::Svg => draw::heat::svg(self).into_bytes(),
+            Kind::Png => draw::heat::png(self),
+            Kind::Html => page::page(&self.title, &self.figure()).into_bytes(),
+        };
+        std::fs::write(path, bytes).map_err(|source| Error::Write { path: path.to_owned(), source })
+    }
+
+    /// Whether it has no cell.
+    pub fn is_empty(&self) -> bool {
+        self.rows.iter().all(|row| row.cells.is_empty())
     }
 }
 
@@ -59,8 +84,12 @@ fn cell(cell: &HeatCell) -> String {
 /// From red at a half and less, over yellow at three quarters, to green at one. Light, so that
 /// black text is legible on each.
 fn colour(share: f64) -> String {
-    let hue = ((share.clamp(0.5, 1.0) - 0.5) * 240.0).round();
-    format!("hsl({hue},70%,78%)")
+    format!("hsl({},70%,78%)", hue(share))
+}
+
+/// The hue of a share, in degrees.
+pub(super) fn hue(share: f64) -> f64 {
+    ((share.clamp(0.5, 1.0) - 0.5) * 240.0).round()
 }
 
 #[cfg(test)]
@@ -78,6 +107,28 @@ mod tests {
         assert!(text.contains("<th>a &lt;load&gt;</th>"), "{text}");
         assert!(text.contains("background:hsl(120,70%,78%)\" title=\"best\">1.00"), "{text}");
         assert!(text.contains("background:hsl(0,70%,78%)\" title=\"x&quot;y\">0.25"), "{text}");
-        assert!(text.ends_with("<td class=\"n\"></td></tr>\n</table>\n"), "{text}");
+        assert!(text.contains("<td class=\"n\"></td></tr>\n</table>\n"), "{text}");
+        assert!(text.contains("background:hsl(0,70%,78%);") && text.contains("0.5 and less"), "a legend: {text}");
+    }
+
+    #[test]
+    fn a_map_is_drawn_in_each_form() {
+        let cell = |share| HeatCell { share, note: "under the pointer".to_owned() };
+        let rows = ["epochs", "a <load>"].map(|name| HeatRow { name: name.into(), cells: [1.0, 0.5].map(cell).into() });
+        let columns = ["store 5 %", "store 10 %"].map(str::to_owned).to_vec();
+        let map = HeatMap { title: "shares".into(), columns, rows: rows.to_vec() };
+        let folder = tempfile::tempdir().unwrap();
+        let written = |name: &str| {
+            let path = folder.path().join(name);
+            map.write(&path).unwrap();
+            std::fs::read(path).unwrap()
+        };
+        let text = String::from_utf8(written("x.svg")).unwrap();
+        for part in ["<svg", "epochs", "store 10 %", "1.00", "0.50", "<title>under the pointer</title>", "0.5 and less"]
+        {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+        assert!(written("x.png").starts_with(b"\x89PNG") && written("x.html").starts_with(b"<!doctype html>"));
+        assert!(map.write(Path::new("x.pdf")).is_err() && !map.is_empty() && HeatMap::default().is_empty());
     }
 }

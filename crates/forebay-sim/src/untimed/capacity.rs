@@ -41,7 +41,7 @@ const UNITS: [(&str, u64); 13] = [
 
 /// A text that is no capacity.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("'{text}' is no size of a cache: write 5% of the distinct blocks, 512MiB, or 3537b for blocks")]
+#[error("'{text}' is no size of a cache: write 5% of the distinct blocks (at most 100%), 512MiB, or 3537b for blocks")]
 pub struct NotACapacity {
     /// The text.
     pub text: String,

@@ -4,6 +4,7 @@
 mod compressed;
 mod csv;
 mod ids;
+mod lost;
 mod oracle_general;
 mod plain;
 
@@ -42,6 +43,7 @@ pub struct Writer {
     path: PathBuf,
     encoder: Box<dyn Encode>,
     written: u64,
+    look: lost::Look,
 }
 
 impl Writer {
@@ -66,7 +68,8 @@ impl Writer {
         if format == Format::Parquet {
             let output = Compressed::new(file, "").map_err(|error| fail(error.into()))?;
             let rows = parquet::Writer::new(output, shape).map_err(|error| fail(error.into()))?;
-            return Ok(Writer { path: path.to_owned(), encoder: Box::new(rows), written: 0 });
+            let look = lost::Look::new(format, shape);
+            return Ok(Writer { path: path.to_owned(), encoder: Box::new(rows), written: 0, look });
         }
         let output = Compressed::new(file, &ending).map_err(|error| fail(error.into()))?;
         let encoder: Box<dyn Encode> = match format {
@@ -85,20 +88,27 @@ impl Writer {
                 return Err(Error::Format { path: path.to_owned(), reason });
             }
         };
-        Ok(Writer { path: path.to_owned(), encoder, written: 0 })
+        Ok(Writer { path: path.to_owned(), encoder, written: 0, look: lost::Look::new(format, shape) })
     }
 
     /// Writes some requests.
     pub fn write(&mut self, requests: &[Request]) -> Result<(), Error> {
         self.encoder.encode(requests).map_err(|error| failed(&self.path, self.written, error))?;
         self.written += requests.len() as u64;
+        self.look.at(requests);
         Ok(())
+    }
+
+    /// The parts of what was written that the format cannot hold, besides operations, in a few
+    /// words each. `about` is as for [`finish`](Self::finish), before which this is asked.
+    pub fn lost(&self, about: &dyn Source) -> Vec<String> {
+        self.look.lost(about)
     }
 
     /// Writes the rest, and gives the file its name. Returns how many requests it has. `about` has
     /// the trace's properties besides its requests.
     pub fn finish(self, about: &dyn Source) -> Result<u64, Error> {
-        let Writer { path, encoder, written } = self;
+        let Writer { path, encoder, written, .. } = self;
         let named = || -> Result<(), Refused> {
             let mut file = encoder.finish(about)?.finish()?;
             file.flush()?;

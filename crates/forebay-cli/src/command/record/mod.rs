@@ -101,7 +101,9 @@ fn write(
             return Err(Failure::run(format!("interrupted: {} was not written", output.display())));
         }
     }
+    let lost = writer.lost(&conversion.told());
     let written = writer.finish(&conversion.told()).map_err(Failure::run)?;
+    super::trace::note(format, &lost, &output.display().to_string());
     drop(run);
     progress.clear();
     Ok(written)

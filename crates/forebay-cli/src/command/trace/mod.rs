@@ -67,6 +67,9 @@ struct Written {
     /// Writes that are reads in it, since the format has no operations.
     #[serde(skip_serializing_if = "Option::is_none")]
     writes_as_reads: Option<u64>,
+    /// Other parts of the trace that the format cannot hold.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    lost: String,
     bytes: u64,
     seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,6 +96,7 @@ fn write(
     if progress.stopped() {
         return Err(Failure::run(format!("interrupted: {} was not written", output.display())));
     }
+    let not_held = writer.lost(&*source);
     let requests = writer.finish(&*source).map_err(unwritten)?;
     drop(run);
     progress.clear();
@@ -104,10 +108,31 @@ fn write(
     if lost {
         log::warn!("{format} has no operations: {writes} writes are reads in {output}");
     }
+    note(format, &not_held, &output);
     let writes_as_reads = lost.then_some(writes);
-    let written =
-        Written { from, output, format: format.to_string(), requests, left_out, writes_as_reads, bytes, seconds, seed };
+    let written = Written {
+        from,
+        output,
+        format: format.to_string(),
+        requests,
+        left_out,
+        writes_as_reads,
+        lost: not_held.join("; "),
+        bytes,
+        seconds,
+        seed,
+    };
     report::show(&[written], options, || None)
+}
+
+/// Says which parts of a trace a format cannot hold.
+pub(super) fn note(format: Format, lost: &[String], output: &str) {
+    if !lost.is_empty() {
+        let lost = lost.join("; ");
+        log::warn!(
+            "{format} cannot hold, and {output} lacks: {lost}. Its replay may give other figures; parquet is exact"
+        );
+    }
 }
 
 /// Calls `each` with all requests, batch by batch, until the user interrupts it.

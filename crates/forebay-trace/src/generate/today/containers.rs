@@ -1,6 +1,8 @@
 //! Starts: a container reads the same places of its image in nearly the same order every time it
-//! starts (Slacker, FAST 2016: 6.4 % of an image; FlacIO, FAST 2025); a compiler reads the same
-//! headers for each source.
+//! starts (FlacIO, FAST 2025); a compiler reads the same headers for each source.
+//!
+//! By default a start reads 17.9 % of an image. Slacker (FAST 2016) measured 6.4 %, which 33
+//! `places` come to.
 
 use super::super::parameters::{Kind, Value, parameter};
 use super::super::random::Random;
