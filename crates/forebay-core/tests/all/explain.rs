@@ -310,6 +310,10 @@ fn a_stream_that_is_over_says_how_fast_it_was_read() {
     }
     let stream = script.stream(0);
     assert_eq!((stream.active, stream.next, stream.rate), (false, 400, 400 * PAGE));
+    // Nobody knows how fast a stream of one read is.
+    script.open(1, 0, 400);
+    script.read_and_wait(1, 0, 4);
+    assert_eq!(script.stream(1).rate, 0);
 }
 
 /// Two devices, SAC as in its paper, W = 2: those of device 1 wait three times as long.
