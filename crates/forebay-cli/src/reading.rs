@@ -105,7 +105,9 @@ fn start(
         )),
         failure => failure,
     })?;
-    Tree::new(engine, branches).map_err(Failure::input)
+    let mut tree = Tree::new(engine, branches).map_err(Failure::input)?;
+    tree.was_given(given);
+    Ok(tree)
 }
 
 /// Refuses a budget that is too little for an engine over these sources, as [`open`] does. `apart`

@@ -183,6 +183,11 @@ fn synthetic(trace: &Path) -> Option<(&str, &str)> {
     known.then_some((name, parameters))
 }
 
+/// Whether this names a synthetic trace, and no file.
+pub(crate) fn is_synthetic(trace: &Path) -> bool {
+    synthetic(trace).is_some()
+}
+
 /// The trace's name without its folders.
 pub(crate) fn name(trace: &Path) -> String {
     let whole = trace.as_os_str();

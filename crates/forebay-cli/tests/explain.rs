@@ -1,5 +1,6 @@
 //! `forebay explain` of traces, as a shell runs it.
 
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
@@ -59,8 +60,8 @@ fn a_moment_of_a_trace_under_one_paper_policy() {
     let shown = text(&args);
     for expected in [
         "competitive+lru, 16.0 MiB of memory, after 2.0 s: 4,096 frames of 4.0 KiB",
-        "its part of 1,365 blocks, all that may be ahead, among ",
-        "depth: as much as it transfers in the time of one switch",
+        "memory for 1,365 blocks that ",
+        "depth: as much as it transfers while it moves to another place (a switch)",
     ] {
         assert!(shown.contains(expected), "{expected:?} is not in\n{shown}");
     }
@@ -77,8 +78,7 @@ fn the_end_of_a_trace_under_auto_says_what_was_learnt() {
     let streams = explained["streams"].as_array().expect("streams");
     assert!(streams.iter().all(|stream| stream["active"] == false), "everything was read");
     let shown = text(&args);
-    for expected in ["auto, 16.0 MiB of memory", "prefetch cache: ", "the next block saves", "one-shot", "mean stream"]
-    {
+    for expected in ["auto, 16.0 MiB of memory", "prefetch cache: ", "the next block saves", "mean stream"] {
         assert!(shown.contains(expected), "{expected:?} is not in\n{shown}");
     }
     assert_eq!(text(&args), shown, "the same seed, the same bytes");
@@ -93,12 +93,82 @@ fn a_reader_in_equal_steps_is_a_line() {
     assert!(shown.contains("and 1,023 other streams"), "{shown}");
 }
 
+/// The counts of a reader in equal steps are its device's: zeros of its own would be wrong.
+#[test]
+fn what_was_fetched_by_steps_is_not_said_to_be_unused() {
+    let args = ["steps", "--device", "object-store", "--memory", "50%", "--limit", "500"];
+    let used = json(&args)["devices"][0]["feedback"][0].as_u64();
+    assert!(used > Some(1000), "{used:?}");
+    let shown = text(&args);
+    let counted = shown.lines().skip_while(|line| !line.contains("used  late")).nth(1).expect("a row");
+    assert_eq!(counted.split_whitespace().collect::<Vec<_>>()[2..], ["0", "other", "–", "–", "–", "–"], "{shown}");
+    assert!(shown.contains("the blocks fetched for such a reader are counted with those of their device"), "{shown}");
+}
+
+/// A CSV file whose requests are for these files, in order.
+fn csv(folder: &Path, files: &[&str]) -> String {
+    let lines = files.iter().map(|file| format!("{file},0,65536,1\n{file},65536,65536,1\n"));
+    let path = folder.join("requests.csv");
+    std::fs::write(&path, format!("file,offset,length,handler\n{}", lines.collect::<String>())).expect("a file");
+    path.to_str().expect("a plain name").to_owned()
+}
+
+/// Files are not numbered by their first appearance.
+#[test]
+fn files_have_the_names_that_the_trace_gives_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let names = |files: &[&str]| {
+        let args = [&csv(folder.path(), files), "--device", "ibm-10k", "--memory", "1MiB"];
+        let explained = json(&args);
+        let streams = explained["streams"].as_array().expect("streams");
+        let mut names: Vec<String> = streams.iter().map(|it| it["name"].as_str().unwrap_or("none").into()).collect();
+        names.sort();
+        let shown = text(&args);
+        let listed = |name: &String| shown.lines().any(|line| line.starts_with(&format!("{name} ")));
+        assert!(names.iter().all(listed), "{names:?} in\n{shown}");
+        names
+    };
+    assert_eq!(names(&["15", "8", "40"]), ["15", "40", "8"]);
+    assert_eq!(names(&["logs/b", "logs/a"]), ["logs/a", "logs/b"]);
+}
+
+/// Presets that fetch nothing, or learn nothing, do not say that they do.
+#[test]
+fn presets_give_their_own_reasons() {
+    let of = |policy: &str| text(&[TASKS, "--policy", policy, "--device", "ibm-10k", "--memory", "16MiB"]);
+    let none = of("none");
+    assert!(none.contains("the policy fetches nothing ahead") && !none.contains("may be ahead"), "{none}");
+    let mountpoint = of("mountpoint");
+    assert!(mountpoint.contains("its window doubles whenever its reader has read all"), "{mountpoint}");
+    let gcsfs = of("gcsfs");
+    assert!(gcsfs.contains("its window grows by one read with each read in order"), "{gcsfs}");
+    for shown in [none, mountpoint, gcsfs] {
+        assert!(!shown.contains("learnt"), "{shown}");
+    }
+}
+
+/// Rates are measured or not shown, parts hold something, and no formula stands for a reason.
+#[test]
+fn every_line_says_something() {
+    let loads = ["one-whole-0:tasks=60", "one-rand-10:tasks=60", "container-starts", "amp-small-loops"];
+    for load in loads {
+        for policy in ["auto", "competitive", "ets", "amp"] {
+            let args = [load, "--policy", policy, "--device", "ibm-10k", "--memory", "10%", "--limit", "20000"];
+            let shown = text(&args);
+            for senseless in [" 0 B", "√", " · ", "as its arm does", "among ", "of at most", "active"] {
+                assert!(!shown.contains(senseless), "{args:?}: {senseless:?} in\n{shown}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_makes_no_sense_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path().to_str().expect("a plain name");
     refused(&[TASKS], &["--device ibm-10k"]);
-    refused(&["nothing.here", "--device", "ibm-10k"], &["nothing.here"]);
+    refused(&["nothing.here", "--device", "ibm-10k"], &["nothing.here: there is no such folder or file"]);
+    refused(&["nothing.here"], &["nothing.here: there is no such folder or file"]);
     refused(&[folder], &[folder, "is not a forebay mount"]);
     refused(&[folder, "--device", "ibm-10k"], &["is no trace"]);
     refused(&[TASKS, "--device", "ibm-10k", "--handlers", "1,2"], &["one run is explained, not 2"]);

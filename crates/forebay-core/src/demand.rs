@@ -108,6 +108,13 @@ impl Demands {
         self.meters.get(stream.index()).map_or(Level::default(), |meter| meter.booked)
     }
 
+    /// The level of a stream when it was read last, at `last`, whether it still is active or not.
+    /// Nothing if that is not measured yet: no time has passed between its reads.
+    pub fn latest(&self, stream: StreamId, last: Instant) -> Level {
+        let Some(meter) = self.meters.get(stream.index()) else { return Level::default() };
+        if meter.booked == Level::default() { meter.level(self.slot, last) } else { meter.booked }
+    }
+
     /// The sums over the active streams of each device.
     pub fn sums(&self) -> &[Level] {
         &self.sums

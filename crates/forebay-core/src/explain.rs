@@ -50,6 +50,9 @@ pub struct Explanation {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Ahead {
+    /// Whether the policy fetches nothing ahead; the other figures then are those of a policy that
+    /// would.
+    pub off: bool,
     /// The room, in blocks.
     pub room: u32,
     /// Whether the room is the ceiling of a prefetch cache; else it is a part of the frames.
@@ -93,7 +96,8 @@ pub struct Stream {
     pub steps: u32,
     /// Nanoseconds since it was read.
     pub idle: u64,
-    /// How fast it is read, bytes a second.
+    /// How fast it was read when it was read last, bytes a second; zero if that is not measured
+    /// yet.
     pub rate: u64,
     /// The size of the latest piece.
     pub piece: u32,
@@ -112,7 +116,8 @@ pub struct Stream {
     /// The places that its reader is expected to read elsewhere, if they are known.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub elsewhere: Option<Elsewhere>,
-    /// Prefetched blocks that were there when they were read.
+    /// Prefetched blocks that were there when they were read. Blocks that were fetched
+    /// [`elsewhere`](Self::elsewhere) are in no stream's counts, but in their device's.
     pub used: u32,
     /// Those still under way when they were read.
     pub late: u32,

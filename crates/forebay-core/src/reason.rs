@@ -43,8 +43,16 @@ pub enum Reason {
     Request,
     /// The policy's own number.
     Policy,
-    /// The number that the stream has learnt.
+    /// The number that the stream has learnt: larger when readers wait, smaller when blocks go
+    /// unread.
     Learnt,
+    /// A window that doubles whenever its reader has taken all that arrived, as far as memory
+    /// allows.
+    CaughtUp,
+    /// A window that grows by one read with each read in order.
+    ByRead,
+    /// The next piece is due when less than half of the window is left.
+    HalfWindow,
     /// The next piece is due when the reader enters the latest.
     AheadWindow,
     /// As many pieces are under way as the device serves at once for each stream.

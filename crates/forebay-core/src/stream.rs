@@ -339,6 +339,18 @@ impl Streams {
         }
     }
 
+    /// How fast a stream was read when it was read last, bytes a second, whether it still is active
+    /// or not; zero if that is not measured yet, as after one read.
+    pub fn latest_rate(&self, id: StreamId, now: Instant, block_bytes: u64) -> u64 {
+        match (&self.demands, self.get(id)) {
+            (_, Some(stream)) if stream.steps == 0 => 0,
+            (Some(demands), Some(stream)) => {
+                demands.latest(id, stream.last).rate.saturating_mul(block_bytes) / demand::SCALE
+            }
+            _ => self.bytes_a_second(id, now, block_bytes),
+        }
+    }
+
     /// A stream, if it is in use.
     pub fn get(&self, id: StreamId) -> Option<&Stream> {
         self.table.get(id.index()).filter(|stream| stream.in_use)

@@ -21,8 +21,11 @@ pub struct Explained {
     pub policy: String,
     /// The fate of blocks that were read.
     pub referenced: Referenced,
-    /// The budget.
+    /// The budget of the engine.
     pub memory_bytes: u64,
+    /// The bytes that it is a part of, if that is known; the others are for program contexts,
+    /// connections and disk tiers.
+    pub given_bytes: u64,
     /// Since it started, in real or simulated time.
     pub seconds: f64,
     /// Bytes in a block; sizes without a unit in their name count blocks.
@@ -79,6 +82,7 @@ impl Explained {
             policy,
             referenced: Referenced::Kept,
             memory_bytes,
+            given_bytes: 0,
             seconds: nanoseconds as f64 / 1e9,
             block_bytes: core.block_bytes,
             frames: core.frames,

@@ -245,9 +245,9 @@ impl Counters {
 impl PrefetchCache {
     fn text(&self) -> String {
         let PrefetchCache { unread, under_way, ceiling, unit, thrashed } = *self;
-        let full = percent(unread, ceiling);
         let line = format!(
-            "prefetch cache: {} unread, {} of them under way; ceiling {}, {full} full, moves by {}; {} thrashed",
+            "prefetch cache: {} unread, {} of them under way; memory keeps {} for such blocks, and more where nothing \
+             else needs it (the ceiling, which moves by {}); {} were given up unread and then read (thrashed)",
             plural(unread, "block"),
             count(under_way),
             count(ceiling),
@@ -318,7 +318,7 @@ mod tests {
             "thrashed        50   0.4 %",
             "called off   2,500  20.0 %",
             "1.2 GiB, 1.0 GiB of it ahead",
-            "prefetch cache: 1,500 blocks unread, 132 of them under way; ceiling 2,000, 75.0 % full, moves by",
+            "prefetch cache: 1,500 blocks unread, 132 of them under way; memory keeps 2,000 for such blocks",
             "10.53 ms",
             "51.3 MB/s",
             "528.0 KiB",

@@ -27,6 +27,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
             frames: self.memory.size(),
             free: self.memory.free(),
             ahead: Ahead {
+                off: !self.lookahead.needs().looks_ahead,
                 room,
                 by_ceiling: by_ceiling.is_some(),
                 spare: if ordered { 0 } else { beyond },
@@ -71,7 +72,7 @@ impl<R: Replacement + Send, I: Index + Send> Engine<R, I> {
                     patterns.get(&told_apart).copied()
                 }),
                 idle: now.since(stream.last),
-                rate: self.lookahead.streams().bytes_a_second(id, now, block_bytes),
+                rate: self.lookahead.streams().latest_rate(id, now, block_bytes),
                 competitive_depth: sight.map_or(0, |sight| sight.competitive_depth),
                 mean_length: self.lookahead.prefetcher().mean_length(stream.device, stream.context),
                 wanted_end: self.lookahead.prefetcher().expected_end(id),

@@ -238,7 +238,7 @@ impl Prefetcher for Gcsfs {
         file.reads(start, sight.request, &self.limits(sight));
         self.files.keep(sight.id, file);
         let plan = up_to(file.asked, file.request.min(sight.most), sight);
-        plan.because(Reason::Learnt, Reason::EveryAccess)
+        plan.because(Reason::ByRead, Reason::EveryAccess)
     }
 
     fn footprint(&self) -> usize {

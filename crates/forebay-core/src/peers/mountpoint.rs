@@ -144,7 +144,7 @@ impl Prefetcher for Mountpoint {
         }
         self.cursors.keep(sight.id, cursor);
         let plan = Plan { distance: cursor.preferred / 2, ..up_to(cursor.end, part, sight) };
-        plan.because(Reason::Learnt, Reason::Learnt)
+        plan.because(Reason::CaughtUp, Reason::HalfWindow)
     }
 
     fn waited(&mut self, stream: StreamId, _first: u32, _awaited: u32) {

@@ -288,6 +288,32 @@ fn policies_of_their_own_numbers_say_so() {
     // Alone a stream has all of T_total.
     assert_eq!(of("ets"), (48, 24, Reason::Policy, Reason::EqualTime));
     assert_eq!(of("none"), (0, 0, Reason::Nothing, Reason::Nothing));
+    let why = |policy: &str| (of(policy).2, of(policy).3);
+    assert_eq!(why("mountpoint"), (Reason::CaughtUp, Reason::HalfWindow));
+    assert_eq!(why("gcsfs"), (Reason::ByRead, Reason::EveryAccess));
+}
+
+#[test]
+fn a_policy_that_fetches_nothing_ahead_says_so() {
+    let off = |policy| Script::new(policy, 3000, vec![ibm()], MS).explain().ahead.off;
+    assert_eq!(["none", "none+lazy", "linux", "auto"].map(off), [true, true, false, false]);
+}
+
+/// 4 pages every 10 ms are 400 a second, whether the stream goes on, or is at its file's end.
+#[test]
+fn a_stream_that_is_over_says_how_fast_it_was_read() {
+    let mut script = Script::new("auto", 20_000, vec![ibm()], MS);
+    script.open(0, 0, 400);
+    for step in 0..100 {
+        script.read(0, step * 4, 4);
+        script.0.wait(10 * MS);
+    }
+    let stream = script.stream(0);
+    assert_eq!((stream.active, stream.next, stream.rate), (false, 400, 400 * PAGE));
+    // Nobody knows how fast a stream of one read is.
+    script.open(1, 0, 400);
+    script.read_and_wait(1, 0, 4);
+    assert_eq!(script.stream(1).rate, 0);
 }
 
 /// Two devices, SAC as in its paper, W = 2: those of device 1 wait three times as long.

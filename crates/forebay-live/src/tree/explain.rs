@@ -12,6 +12,7 @@ use super::sameness::file_hash;
 use super::xattrs::XATTR_SIZE_MAX;
 use super::{Branch, Tree};
 use crate::engine::Identified;
+use crate::explain::Explained;
 use crate::figures::Figures;
 
 impl Tree {
@@ -61,7 +62,7 @@ impl Tree {
     /// Why the cache does what it does, as JSON ([`Explained`](crate::explain::Explained)), as much
     /// as an extended attribute takes.
     pub fn explain(&self) -> String {
-        let mut explained = self.engine.explain();
+        let mut explained = Explained { given_bytes: self.given, ..self.engine.explain() };
         explained.name_devices(&self.device_names());
         let files = self.names_of(explained.streams.iter().map(|stream| FileId(stream.of.file)).collect());
         explained.name_files(|file| files.get(&file).cloned());

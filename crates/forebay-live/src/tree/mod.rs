@@ -57,6 +57,8 @@ pub struct Tree {
     given_up: GivenUp,
     callers: Option<Arc<Callers>>,
     told: Lists,
+    /// The bytes that the engine's budget is a part of; zero if that is not known.
+    given: u64,
     /// Where the mount listens for lists, if it does.
     socket: OnceLock<PathBuf>,
     /// Where it answers with its counters, beside that.
@@ -143,6 +145,7 @@ impl Tree {
             given_up: GivenUp::default(),
             callers: None,
             told: Lists::default(),
+            given: 0,
             socket: OnceLock::new(),
             address: OnceLock::new(),
             made: SystemTime::now(),
@@ -152,6 +155,11 @@ impl Tree {
     /// Tells readers' program contexts to the policy from now on.
     pub fn know_callers(&mut self, callers: Arc<Callers>) {
         self.callers = Some(callers);
+    }
+
+    /// The engine's budget is a part of so many bytes, as the account of itself says.
+    pub fn was_given(&mut self, bytes: u64) {
+        self.given = bytes;
     }
 
     /// The handler and, as far as the policy asks for it, the program context of a reader. `file`

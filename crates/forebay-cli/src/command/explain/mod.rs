@@ -4,18 +4,21 @@
 mod tables;
 pub(super) mod words;
 
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 
-use forebay_core::{Core, Instant};
+use forebay_core::{Core, FileId, Instant};
 use forebay_live::explain::{Explained, STREAMS};
 use forebay_sim::timed;
 
-use super::sim::timed::prepare;
+use super::sim::timed::{Prepared, prepare};
 use crate::failure::Failure;
 use crate::options::{At, Explain, Sim};
 use crate::output;
 use crate::progress::Progress;
 use crate::published::{Place, published};
+use crate::traces;
 
 /// The attribute of a mount's root whose value is the explanation as JSON.
 const ATTRIBUTE: &str = "user.forebay.explain";
@@ -45,6 +48,15 @@ fn parse(point: &Path, text: &str) -> Result<Explained, Failure> {
 }
 
 fn of_trace(sim: &Sim) -> Result<Explained, Failure> {
+    let found = std::fs::symlink_metadata(&sim.trace);
+    let nowhere = found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    if nowhere && sim.trace != Path::new("-") && !traces::is_synthetic(&sim.trace) {
+        return Err(Failure::input(format!(
+            "{}: there is no such folder or file, nor a synthetic trace of this name; `forebay trace generate --help` \
+             lists these",
+            sim.trace.display()
+        )));
+    }
     if sim.time.device.is_empty() {
         return Err(Failure::input(format!(
             "{}: is no folder, so it must be a trace, which needs a device: give --device ibm-10k or another of \
@@ -52,7 +64,7 @@ fn of_trace(sim: &Sim) -> Result<Explained, Failure> {
             sim.trace.display()
         )));
     }
-    let (setups, workload) = prepare(sim)?;
+    let Prepared { setups, workload, files } = prepare(sim)?;
     let [setup] = &setups[..] else {
         return Err(Failure::input(format!("one run is explained, not {}: give one of each option", setups.len())));
     };
@@ -68,6 +80,11 @@ fn of_trace(sim: &Sim) -> Result<Explained, Failure> {
     let mut explained = end.explained.ok_or_else(|| Failure::run("the run has no end to explain"))?;
     let names: Vec<String> = setup.devices.iter().map(|device| device.description.name.clone()).collect();
     explained.name_devices(&names);
+    let named: BTreeMap<u64, String> = files.into_iter().filter_map(|file| Some((file.file, file.name?))).collect();
+    explained.name_files(|FileId(number)| {
+        let file = workload.file_table().get(number as usize)?.name;
+        Some(named.get(&file).cloned().unwrap_or_else(|| file.to_string()))
+    });
     Ok(explained)
 }
 

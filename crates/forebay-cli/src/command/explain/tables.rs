@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use forebay_core::Pattern;
 use forebay_core::explain::Stream;
+use forebay_core::reason::Reason;
 use forebay_live::engine::Referenced;
 use forebay_live::explain::{Explained, Named};
 
@@ -21,6 +22,10 @@ const WHERE: usize = 6;
 
 /// If fewer streams are active, this many are shown; else all active ones.
 const FEW: usize = 20;
+
+/// The fates of blocks that were fetched ahead, below the tables that count them.
+const FATES: &str =
+    "late: still under way when they were read; wasted: given up unread; thrashed: wasted, and then read\n";
 
 /// The whole explanation.
 pub(super) fn text(explained: &Explained) -> String {
@@ -39,7 +44,7 @@ pub(super) fn text(explained: &Explained) -> String {
 }
 
 fn summary(explained: &Explained) -> String {
-    let Explained { policy, memory_bytes, seconds, ahead, .. } = explained;
+    let Explained { policy, memory_bytes, seconds, .. } = explained;
     let policy = if policy.is_empty() { "unknown policy" } else { policy };
     let active = explained.streams.iter().filter(|stream| stream.of.active).count() as u64;
     let kept = match explained.referenced {
@@ -47,20 +52,40 @@ fn summary(explained: &Explained) -> String {
         Referenced::HandedOn => "; the kernel keeps read blocks",
     };
     let cache = format!(
-        "{policy}, {} of memory, after {seconds:.1} s: {} frames of {}, {} free{kept}",
+        "{policy}, {} of memory, after {seconds:.1} s: {} frames of {}, {} free{kept}{}",
         about(*memory_bytes),
         count(explained.frames.into()),
         about(explained.block_bytes.into()),
         count(explained.frames_free.into()),
+        beside_frames(explained),
     );
     let streams = format!(
-        "{}, {} active; all may have {} blocks ahead, each {}",
+        "{}, {} read in order now; {}",
         plural(explained.stream_count, "stream"),
-        count(active),
-        count(ahead.room.into()),
-        words::of_memory(ahead).replacen("its part of", &format!("{} of", count(ahead.share.into())), 1),
+        if active > 0 { count(active) } else { "none".into() },
+        words::of_room(&explained.ahead),
     );
     folded(&cache, WIDTH) + &folded(&streams, WIDTH)
+}
+
+/// The memory that is not in frames, if that is worth a word.
+fn beside_frames(explained: &Explained) -> String {
+    let Explained { memory_bytes, given_bytes, frames, block_bytes, .. } = *explained;
+    let framed = u64::from(frames) * u64::from(block_bytes);
+    let rest = memory_bytes.saturating_sub(framed);
+    let mut text = String::new();
+    if rest > memory_bytes / 100 {
+        text += &format!("; frames take {}, tables and the process itself {}", about(framed), about(rest));
+    }
+    if given_bytes > memory_bytes {
+        let others = given_bytes - memory_bytes;
+        text += &format!(
+            "; the other {} of {} are for program contexts, connections and disk tiers",
+            about(others),
+            about(given_bytes)
+        );
+    }
+    text
 }
 
 /// The name of a thing, or its number.
@@ -116,10 +141,10 @@ fn streams(explained: &Explained) -> String {
             of.handler.to_string(),
             count(of.next.into()),
             count(of.remaining().into()),
-            format!("{}/s", about(of.rate)),
+            if of.rate > 0 { format!("{}/s", about(of.rate)) } else { dash() },
             words::span(of.idle),
             count(of.piece.into()),
-            if of.distance > 0 { count(of.distance.into()) } else { dash() },
+            if of.distance > 0 && of.why.distance != Reason::Nothing { count(of.distance.into()) } else { dash() },
         ]);
         table.note(&words::of_stream(explained, of));
     }
@@ -145,18 +170,24 @@ fn ahead_of_streams(explained: &Explained) -> String {
     for stream in shown(explained) {
         let of = &stream.of;
         let device = explained.devices.get(usize::from(of.device));
+        let nothing = (of.used, of.late, of.wasted, of.thrashed) == (0, 0, 0, 0);
+        let is_elsewhere = nothing && words::is_elsewhere(of).is_some();
+        let counted = |blocks: u32| if is_elsewhere { dash() } else { count(blocks.into()) };
         let cells = [
             file(stream),
             shortened(&called(device.map_or("", |device| &device.name), of.device), DEVICE),
             of.handler.to_string(),
             of.context.to_string(),
             pattern(of.pattern),
-            count(of.used.into()),
-            count(of.late.into()),
-            count(of.wasted.into()),
-            count(of.thrashed.into()),
+            counted(of.used),
+            counted(of.late),
+            counted(of.wasted),
+            counted(of.thrashed),
         ];
         table.row(columns.iter().zip(cells).filter(|((_, shown), _)| *shown).map(|(_, cell)| cell));
+        if is_elsewhere {
+            table.note("the blocks fetched for such a reader are counted with those of their device, below");
+        }
     }
     if table.is_empty() { String::new() } else { table.within(WIDTH, 0).to_string() }
 }
@@ -186,7 +217,7 @@ fn devices(explained: &Explained) -> String {
     for (number, device) in explained.devices.iter().enumerate() {
         let of = &device.of;
         let seeks = if of.seek_distance > 0 {
-            format!(", over {} as its arm does", about(of.seek_distance))
+            format!(", which here leads {} further in the mean", about(of.seek_distance))
         } else {
             String::new()
         };
@@ -201,14 +232,14 @@ fn devices(explained: &Explained) -> String {
             of.under_way.to_string(),
             of.mean_length.map_or_else(dash, |length| plural(length.into(), "block")),
         ]);
-        table.note(&format!("depth: as much as it transfers in the time of one switch{seeks}"));
+        table.note(&format!("depth: as much as it transfers while it moves to another place (a switch){seeks}"));
         ahead.row(std::iter::once(name).chain(of.feedback.map(count)));
     }
     if table.is_empty() {
         return String::new();
     }
     let ahead = listed(ahead.within(WIDTH, 0), explained.devices.len(), explained.device_count, "device");
-    format!("{}\n{ahead}", table.within(WIDTH, 0))
+    format!("{}\n{ahead}{FATES}", table.within(WIDTH, 0))
 }
 
 fn partitions(explained: &Explained) -> String {
@@ -250,10 +281,13 @@ fn parts_of_partitions(explained: &Explained) -> String {
             let known = part.checked_sub(2).and_then(|part| {
                 explained.contexts.iter().find(|context| context.of.part.map(usize::from) == Some(part))
             });
+            // An empty part has nothing that could go.
+            if held == 0 && part > 0 {
+                continue;
+            }
             let (name, why) = match (part, known) {
                 (0, _) => ("default policy".into(), words::of_default(partition.duel)),
-                (1, _) => ("one-shot".into(), "blocks that are read once go first".into()),
-                (_, None) if held == 0 => continue,
+                (1, _) => ("one-shot".into(), "blocks of contexts that read each block once go first".into()),
                 (_, None) => (format!("loop {}", part - 2), "a loop without a context, to be freed".into()),
                 (_, Some(context)) => {
                     let round = plural(context.of.loop_blocks.into(), "block");
@@ -294,5 +328,22 @@ fn contexts(explained: &Explained) -> String {
             context.name.clone(),
         ]);
     }
-    if table.is_empty() { String::new() } else { table.within(WIDTH, WHERE).to_string() }
+    if table.is_empty() { String::new() } else { table.within(WIDTH, WHERE).to_string() + &legend(explained) }
+}
+
+/// The patterns that contexts have, and their recency, in plain words.
+fn legend(explained: &Explained) -> String {
+    let contexts = || explained.contexts.iter().map(|context| &context.of);
+    let words = [
+        (Pattern::OneShot, "one-shot: each block is read once"),
+        (Pattern::Looping, "looping: the same blocks again and again, in about the same order"),
+        (Pattern::Clustered, "clustered: blocks that were read lately are read again"),
+        (Pattern::Other, "other: none of the patterns, or not known yet"),
+    ];
+    let patterns = words.into_iter().filter(|&(pattern, _)| contexts().any(|context| context.pattern == pattern));
+    let recency = contexts().any(|context| context.recency.is_some());
+    let recency =
+        recency.then_some("recency: of the blocks that it reads again, 0 if it read them longest ago, 1 lately");
+    let all: Vec<&str> = patterns.map(|(_, words)| words).chain(recency).collect();
+    folded(&all.join("; "), WIDTH)
 }

@@ -7,7 +7,7 @@ use forebay_core::walk::Course;
 use forebay_live::explain::Explained;
 
 use crate::command::stats::plural;
-use crate::size::{about, count};
+use crate::size::count;
 
 /// A time in nanoseconds, to read at a glance.
 pub(super) fn span(nanoseconds: u64) -> String {
@@ -22,19 +22,23 @@ pub(super) fn span(nanoseconds: u64) -> String {
 }
 
 /// Why a stream is treated as it is: where its reader is expected elsewhere, else the reasons for
-/// the size of its piece, and for the time of its next one.
+/// the size of its piece, and for the time of its next one if it has a piece.
 pub(in crate::command) fn of_stream(explained: &Explained, stream: &Stream) -> String {
     let (device, nothing) = (explained.devices.get(usize::from(stream.device)), Device::default());
     let device = device.map_or(&nothing, |device| &device.of);
-    let Explained { ahead, block_bytes, .. } = explained;
-    if let Some(elsewhere) = stream.elsewhere.filter(|_| stream.piece == 0) {
+    if let Some(elsewhere) = is_elsewhere(stream) {
         return of_elsewhere(elsewhere);
     }
-    let piece = of_piece(stream, device, ahead, *block_bytes);
-    match of_distance(stream, device, ahead) {
+    let piece = of_piece(stream, device, &explained.ahead);
+    match of_distance(stream, device, &explained.ahead).filter(|_| stream.piece > 0) {
         Some(distance) => format!("{piece}; {distance}"),
         None => piece,
     }
+}
+
+/// The places elsewhere that are fetched for a stream's reader, if that is all that is fetched.
+pub(super) fn is_elsewhere(stream: &Stream) -> Option<Elsewhere> {
+    stream.elsewhere.filter(|_| stream.piece == 0)
 }
 
 /// The places that a reader is expected to read elsewhere.
@@ -51,59 +55,95 @@ fn of_elsewhere(elsewhere: Elsewhere) -> String {
     }
 }
 
-fn of_piece(stream: &Stream, device: &Device, ahead: &Ahead, block_bytes: u32) -> String {
-    let switch = || {
-        let bytes = u64::from(stream.competitive_depth) * u64::from(block_bytes);
-        let rate = bytes as f64 / device.switch_cost.max(1) as f64 * 1e3;
-        format!("the device transfers this in the time of a switch: {} at {rate:.1} MB/s", span(device.switch_cost))
-    };
-    let depth = stream.competitive_depth;
+/// Figures beside a reason are as of now. One that does not go with the piece is left out, since
+/// the piece was planned by an earlier one.
+fn of_piece(stream: &Stream, device: &Device, ahead: &Ahead) -> String {
+    let depth = plural(stream.competitive_depth.into(), "block");
     match stream.why.piece {
-        Reason::FirstWindow => "the first window of a stream".into(),
-        Reason::Nowhere => "streams of this file do not go on, so new ones begin with few blocks or none".into(),
-        Reason::SlowStart => format!("slow start: pieces double, up to {}", goal(stream)),
-        Reason::Competitive => switch(),
-        Reason::Largest => "the largest piece".into(),
-        Reason::MeanLength => {
-            let length = stream.mean_length.unwrap_or(0);
-            format!("the mean stream has {} blocks: √({depth} · {length} · 2/3)", count(length.into()))
+        Reason::FirstWindow => "the stream is new, so it begins with a few blocks".into(),
+        Reason::Nowhere if stream.piece == 0 => {
+            "reads of this file mostly do not go on, so nothing is fetched ahead of a new one".into()
         }
-        Reason::ReadSoFar => {
-            format!(
-                "it may go on for as long as so far: √({depth} · {} · 2/3)",
-                count(u64::from(stream.next - stream.first.min(stream.next)))
-            )
+        Reason::Nowhere => "reads of this file mostly do not go on, so a new stream begins with few blocks".into(),
+        Reason::SlowStart if stream.piece < stream.competitive_depth && stream.mean_length.is_none() => {
+            format!("the stream is young: each piece is twice the last, up to {depth} (slow start)")
         }
+        Reason::SlowStart => "the stream is young: each piece is twice the last (slow start)".into(),
+        Reason::Competitive => {
+            let now = if stream.piece == stream.competitive_depth {
+                ""
+            } else {
+                &format!("; where it goes on, that now is {depth}")
+            };
+            let switch = span(device.switch_cost);
+            format!("as much as the device transfers while it moves to another place (a switch), {switch}{now}")
+        }
+        Reason::Largest => "the largest piece that there is".into(),
+        Reason::MeanLength => format!(
+            "streams here have {} in the mean: larger pieces would mostly be fetched too far, smaller ones cost more \
+             switches",
+            plural(stream.mean_length.unwrap_or(0).into(), "block")
+        ),
+        Reason::ReadSoFar => format!(
+            "{} have been read, and it may go on for as long: larger pieces would mostly be fetched too far, smaller \
+             ones cost more switches",
+            plural((stream.next - stream.first.min(stream.next)).into(), "block")
+        ),
         Reason::KnownEnd => {
             let end = u64::from(stream.wanted_end.unwrap_or(stream.ahead));
             format!("its readers mostly stop at block {}: all blocks up to there", count(end))
         }
-        Reason::Odds if stream.piece == 0 => "by the odds the stream ends here: nothing is fetched ahead".into(),
-        Reason::Odds => "as far as similar streams mostly go, by the odds".into(),
-        Reason::Sparse => "its reader skips so much that reading the gaps takes longer than a switch past each".into(),
-        Reason::NoGain => "nothing is fetched ahead: on its device that brought no more hits".into(),
+        Reason::Odds if stream.piece == 0 => {
+            "streams like this one mostly end about here, so nothing is fetched ahead (by the odds)".into()
+        }
+        Reason::Odds => "as far as streams like this one mostly go on from here (by the odds)".into(),
+        Reason::Sparse => {
+            "nothing more is fetched ahead: its reader skips so much that reading the gaps takes longer than going \
+             around each"
+                .into()
+        }
+        Reason::NoGain => {
+            "nothing more is fetched ahead: on its device that brings no more hits than keeping blocks that were read"
+                .into()
+        }
         Reason::Undisturbed => "more would save no switch: hardly any other reader uses the device".into(),
-        Reason::Memory => of_memory(ahead),
+        // What there is now may be less than what the piece had.
+        Reason::Memory if ahead.room == 0 => "its part of memory".into(),
+        Reason::Memory => format!("its part of the memory for {}", of_all(ahead)),
         Reason::Request => "the size of its reader's requests".into(),
-        Reason::Policy => "the policy's own number".into(),
-        Reason::Learnt => "learnt: larger when readers wait, smaller when blocks go unread".into(),
-        _ => "nothing was fetched ahead".into(),
+        reason => of_rule(reason, ahead),
     }
+}
+
+/// Reasons of policies that have rules of their own.
+fn of_rule(reason: Reason, ahead: &Ahead) -> String {
+    let words = match reason {
+        Reason::Policy => "the policy's own number",
+        Reason::Learnt => "learnt: larger when readers wait, smaller when blocks go unread",
+        Reason::CaughtUp => {
+            "its window doubles whenever its reader has read all that has come, and is halved where memory is too small"
+        }
+        Reason::ByRead => "its window grows by one read with each read in order",
+        _ if ahead.off => "this policy fetches nothing ahead",
+        _ => "nothing was fetched ahead",
+    };
+    words.into()
 }
 
 /// The same in at most 30 characters, for a narrow terminal.
 pub(in crate::command) fn in_short(stream: &Stream) -> &'static str {
-    match (stream.why.piece, stream.elsewhere.filter(|_| stream.piece == 0)) {
+    match (stream.why.piece, is_elsewhere(stream)) {
         (_, Some(Elsewhere::Steps { .. })) => "it reads in equal steps",
         (_, Some(Elsewhere::Sequel { .. })) => "it goes the last one's way",
-        (Reason::FirstWindow, _) => "first window of a stream",
+        (Reason::FirstWindow, _) => "a new stream",
         (Reason::Nowhere, _) => "streams here do not go on",
-        (Reason::SlowStart, _) => "slow start: pieces double",
-        (Reason::Competitive, _) => "a switch costs as much",
+        (Reason::SlowStart, _) => "young: pieces double",
+        (Reason::Competitive, _) => "as long as a switch takes",
         (Reason::Largest, _) => "the largest piece there is",
         (Reason::MeanLength, _) => "mean length of streams here",
         (Reason::ReadSoFar, _) => "as much as was read so far",
         (Reason::KnownEnd, _) => "its readers stop there",
+        (Reason::Odds, _) if stream.piece == 0 => "streams like it end here",
         (Reason::Odds, _) => "as far as similar streams go",
         (Reason::Sparse, _) => "its reader skips too much",
         (Reason::NoGain, _) => "ahead brings no hits here",
@@ -112,46 +152,66 @@ pub(in crate::command) fn in_short(stream: &Stream) -> &'static str {
         (Reason::Request, _) => "the size of its requests",
         (Reason::Policy, _) => "the policy's own number",
         (Reason::Learnt, _) => "learnt from late and unread",
+        (Reason::CaughtUp, _) => "doubles when all was read",
+        (Reason::ByRead, _) => "grows with each read",
         _ => "nothing is fetched ahead",
-    }
-}
-
-/// The end of slow start.
-fn goal(stream: &Stream) -> String {
-    match stream.mean_length {
-        Some(length) => format!("the depth for streams of {} blocks", count(length.into())),
-        None => format!("{} blocks", count(stream.competitive_depth.into())),
     }
 }
 
 /// The content of the part under the default policy, beside the parts for program contexts.
 pub(super) fn of_default(duel: Option<Duel>) -> String {
+    let waits = |blocks: u64| format!("{} block transfers", count(blocks));
     match duel {
-        Some(Duel { with, without, few: Some(few), whole: true, .. }) => {
-            let [with, without, few] = [with, without, few].map(count);
-            format!(
-                "everything, but few new blocks stay: a sample waits {few} blocks this way, {with} with parts for contexts, {without} without"
-            )
+        Some(Duel { with, without, few: Some(few), whole: true, .. }) => format!(
+            "all blocks, but few new ones stay: so a sample of reads waits for {}, if all stay for {}, with a part \
+             for each loop for {}",
+            waits(few),
+            waits(without),
+            waits(with)
+        ),
+        Some(Duel { with, without, lost: true, .. }) if with == without => {
+            "all blocks: in a sample of reads a part for each loop would save no waiting".into()
         }
-        Some(Duel { with, without, lost: true, .. }) => {
-            let (with, without) = (count(with), count(without));
-            format!("everything: a sample waits {without} blocks this way, {with} with parts for contexts")
-        }
-        _ => "the blocks of no loop and no one-shot context".into(),
+        Some(Duel { with, without, lost: true, .. }) => format!(
+            "all blocks: so a sample of reads waits for {}, with a part for each loop for {}",
+            waits(without),
+            waits(with)
+        ),
+        _ => "blocks that belong to no loop and are not read only once".into(),
     }
 }
 
-/// The share of blocks ahead that one stream may have.
-pub(super) fn of_memory(ahead: &Ahead) -> String {
-    let Ahead { room, by_ceiling, spare, ordered, streams, .. } = *ahead;
-    let room = count(room.into());
-    let what = match (by_ceiling, spare, ordered) {
-        (false, _, _) => "all that may be ahead",
+/// How many blocks all streams may have ahead, and one of them.
+pub(super) fn of_room(ahead: &Ahead) -> String {
+    let Ahead { off, room, streams, share, .. } = *ahead;
+    let one =
+        || if streams > 1 { format!("{} each", plural(share.into(), "block")) } else { "one may have all".into() };
+    match room {
+        _ if off => "the policy fetches nothing ahead".into(),
+        0 => "memory is too small for blocks ahead".into(),
+        _ => format!("memory for {}; {}", of_memory(ahead), one()),
+    }
+}
+
+/// The room for blocks ahead, and its rule.
+fn of_memory(ahead: &Ahead) -> String {
+    let Ahead { by_ceiling, spare, ordered, .. } = *ahead;
+    let why = match (by_ceiling, spare, ordered) {
+        (false, _, _) => "a part of it",
         (true, 0, 0) => "the prefetch cache's ceiling",
-        (true, 0, _) => "which makes switches and misses fewest and is above the prefetch cache's ceiling",
-        (true, _, _) => "half of the frames to spare, which is above the prefetch cache's ceiling",
+        (true, 0, _) => "above the prefetch cache's ceiling, since so there are fewest switches and misses",
+        (true, _, _) => "above the prefetch cache's ceiling, since other blocks leave frames to spare",
     };
-    format!("its part of {room} blocks, {what}, among {}", count(streams.into()))
+    format!("{} ({why})", of_all(ahead))
+}
+
+/// The room for blocks ahead.
+fn of_all(ahead: &Ahead) -> String {
+    let room = plural(ahead.room.into(), "block");
+    match ahead.streams {
+        0 | 1 => format!("{room} that may be ahead"),
+        streams => format!("{room} that {} streams together may have ahead", count(streams.into())),
+    }
 }
 
 fn of_distance(stream: &Stream, device: &Device, ahead: &Ahead) -> Option<String> {
@@ -160,18 +220,23 @@ fn of_distance(stream: &Stream, device: &Device, ahead: &Ahead) -> Option<String
             let end = u64::from(stream.wanted_end.unwrap_or(stream.ahead));
             format!("its readers mostly stop at block {}: fetched up to there as memory allows", count(end))
         }
-        Reason::Odds => "the next at the end of this one, if the stream goes on".into(),
-        Reason::AheadWindow => "the next when its reader enters this one".into(),
+        Reason::Odds => "the next one at the end of this one, if the stream goes on".into(),
+        Reason::AheadWindow => "the next one when its reader enters this one".into(),
         Reason::Channels => format!("one under way on each of the device's {} channels", device.channels),
-        Reason::Demand => {
-            format!("early enough for its rate: 1.5 · {}/s · {}", about(stream.rate), span(device.lead_time))
+        // The plan's own figure: the device and the stream may be faster or slower by now.
+        Reason::Demand => format!(
+            "early enough for its rate: one and a half times the {} that it read while a piece came",
+            plural((u64::from(stream.distance) * 2).div_ceil(3), "block")
+        ),
+        Reason::Memory => {
+            format!("as early as memory allows: its part, by its rate, of {} ahead", plural(ahead.room.into(), "block"))
         }
-        Reason::Memory => format!("as early as its part of {} blocks, by its rate, allows", count(ahead.room.into())),
         Reason::SlowStart => "at most three times the blocks read so far are ahead".into(),
         Reason::Even => "as early as for all others".into(),
         Reason::EqualTime => "the earlier the faster it is read".into(),
         Reason::EqualSafety => "the earlier the faster and the less evenly it is read".into(),
-        Reason::EveryAccess => "at every access".into(),
+        Reason::EveryAccess => "the next one at every read".into(),
+        Reason::HalfWindow => "it moves on when less than half of it is left".into(),
         Reason::Policy => "the policy's own distance".into(),
         Reason::Learnt => "at a learnt distance".into(),
         _ => return None,
@@ -199,10 +264,10 @@ pub(super) fn of_share(share: &Share, epochs: u64) -> String {
 
 fn of_state(state: State) -> &'static str {
     match state {
-        State::Cool => "cool: it waits about as long as others, or less",
-        State::Warming => "warming: it waits longer than others, and ever longer",
-        State::Cooling => "cooling: it waits longer than others, but less than before",
-        State::Warm => "warm: it waits longer than others",
+        State::Cool => "its readers wait about as long as others, or less (cool)",
+        State::Warming => "its readers wait longer than others, and ever longer (warming)",
+        State::Cooling => "its readers wait longer than others, but less than before (cooling)",
+        State::Warm => "its readers wait longer than others (warm)",
     }
 }
 
@@ -210,20 +275,121 @@ fn of_state(state: State) -> &'static str {
 pub(super) fn of_cache(cache: &Cache) -> String {
     let per_second = |thousandths: u64| format!("{:.1}", thousandths as f64 / 1e3);
     let (misses, lowest) = (per_second(cache.walk.misses), per_second(cache.walk.lowest));
-    let unit = count(cache.unit.into());
+    let walks = |way| {
+        format!(
+            "the ceiling, which goes {way} by {} an epoch until readers miss clearly more blocks that were given up: \
+             now {misses} a second, {lowest} at the least since it goes {way}",
+            count(cache.unit.into())
+        )
+    };
     let course = match cache.walk.course {
-        Course::Fixed => "which is fixed".into(),
-        Course::Rests => "which rests, since hardly any block that was given up is missed".into(),
-        Course::Up => format!(
-            "which goes up by {unit} an epoch: {misses} misses a second on blocks that were given up, {lowest} at the least since it turned"
-        ),
-        Course::Down => format!(
-            "which goes down by {unit} an epoch: {misses} misses a second on blocks that were given up, {lowest} at the least since it turned"
-        ),
+        Course::Fixed => "the ceiling, which is fixed".into(),
+        Course::Rests => "the ceiling, which rests, since hardly any block that was given up is missed".into(),
+        Course::Up => walks("up"),
+        Course::Down => walks("down"),
     };
     format!(
-        "prefetch cache: {} unread of at most {} blocks, the ceiling, {course}\n",
-        count(cache.unread.into()),
+        "prefetch cache: {} unread; memory keeps {} for such blocks, and more where nothing else needs it ({course})\n",
+        plural(cache.unread.into(), "block"),
         count(cache.ceiling.into())
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_core::reason::Why;
+
+    fn of(stream: Stream) -> String {
+        of_stream(&Explained { block_bytes: 4096, ..Explained::default() }, &stream)
+    }
+
+    /// All reasons that a piece, or the time of the next one, can have.
+    const REASONS: [Reason; 26] = [
+        Reason::FirstWindow,
+        Reason::Nowhere,
+        Reason::SlowStart,
+        Reason::Competitive,
+        Reason::Largest,
+        Reason::MeanLength,
+        Reason::ReadSoFar,
+        Reason::KnownEnd,
+        Reason::Odds,
+        Reason::NoGain,
+        Reason::Sparse,
+        Reason::Undisturbed,
+        Reason::Memory,
+        Reason::Request,
+        Reason::Policy,
+        Reason::Learnt,
+        Reason::CaughtUp,
+        Reason::ByRead,
+        Reason::AheadWindow,
+        Reason::Channels,
+        Reason::Demand,
+        Reason::Even,
+        Reason::EqualTime,
+        Reason::EqualSafety,
+        Reason::EveryAccess,
+        Reason::Nothing,
+    ];
+
+    #[test]
+    fn where_nothing_is_fetched_there_is_no_next_piece() {
+        for piece in REASONS {
+            for distance in REASONS {
+                let why = Why { piece, distance };
+                let words = of(Stream { piece: 0, why, ..Stream::default() });
+                assert_eq!(words, of(Stream { why: Why { piece, distance: Reason::Nothing }, ..Stream::default() }));
+                let next = of(Stream { piece: 8, why, ..Stream::default() });
+                assert!(!next.contains("nothing is fetched ahead"), "{next}");
+            }
+        }
+    }
+
+    /// A piece of 38 blocks was planned when a switch cost more than the 19 blocks that it costs
+    /// now.
+    #[test]
+    fn figures_that_the_piece_was_not_planned_by_are_not_given_as_its_reason() {
+        let stream = Stream { piece: 38, competitive_depth: 19, rate: 0, distance: 46, ..Stream::default() };
+        let why = |piece, distance| of(Stream { why: Why { piece, distance }, ..stream });
+        assert!(!why(Reason::SlowStart, Reason::Nothing).contains("19"));
+        assert!(why(Reason::Competitive, Reason::Nothing).ends_with("; where it goes on, that now is 19 blocks"));
+        // 46 is one and a half times 31, give or take the half.
+        let demand = why(Reason::Competitive, Reason::Demand);
+        assert!(demand.ends_with("one and a half times the 31 blocks that it read while a piece came"), "{demand}");
+        let mut young = Stream { piece: 8, ..stream };
+        young.why.piece = Reason::SlowStart;
+        assert!(of(young).contains("up to 19 blocks"));
+    }
+
+    #[test]
+    fn more_than_memory_keeps_is_no_contradiction() {
+        let words = of_cache(&Cache { ceiling: 2802, unread: 7879, ..Cache::default() });
+        assert!(words.contains("7,879 blocks unread; memory keeps 2,802 for such blocks, and more where"), "{words}");
+    }
+
+    #[test]
+    fn room_is_not_spoken_of_where_there_is_none() {
+        let off = Ahead { off: true, room: 2068, streams: 1, share: 2068, ..Ahead::default() };
+        assert_eq!(of_room(&off), "the policy fetches nothing ahead");
+        assert_eq!(
+            of_room(&Ahead { streams: 1, share: 1, ..Ahead::default() }),
+            "memory is too small for blocks ahead"
+        );
+        let five = of_room(&Ahead { room: 2000, streams: 5, share: 400, ..Ahead::default() });
+        assert_eq!(
+            five,
+            "memory for 2,000 blocks that 5 streams together may have ahead (a part of it); 400 blocks each"
+        );
+    }
+
+    #[test]
+    fn samples_of_equal_waits_are_a_plain_sentence() {
+        let duel = Duel { with: 125_728, without: 125_728, few: None, lost: true, whole: false };
+        let words = of_default(Some(duel));
+        assert_eq!(words, "all blocks: in a sample of reads a part for each loop would save no waiting");
+        let words = of_default(Some(Duel { with: 9, ..duel }));
+        assert!(words.contains("waits for 125,728 block transfers, with a part for each loop for 9 block"), "{words}");
+    }
 }

@@ -12,7 +12,7 @@ use forebay_sim::timed::{
 };
 use forebay_sim::untimed::Capacity;
 use forebay_sim::{processors, sweep};
-use forebay_trace::{Keys, Shape};
+use forebay_trace::{FileInfo, Keys, Shape};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -52,7 +52,7 @@ pub(super) struct Record {
 /// Simulates, and shows the results.
 pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
     let prepared = prepare(sim)?;
-    let runs = prepared.0.len();
+    let runs = prepared.setups.len();
     let progress = Progress::new("simulating", runs);
     let records = records(sim, &progress, &prepared);
     progress.clear();
@@ -65,7 +65,7 @@ pub(super) fn run(sim: &Sim) -> Result<(), Failure> {
 pub(super) fn records(
     sim: &Sim,
     progress: &Progress,
-    (setups, workload): &(Vec<Setup>, Workload),
+    Prepared { setups, workload, .. }: &Prepared,
 ) -> Result<Vec<Record>, Failure> {
     let threads = sim.threads.map_or_else(processors, usize::from);
     let outcomes = sweep(setups, threads, || progress.stopped(), |setup| timed::run(setup, workload, &progress.run()));
@@ -80,15 +80,24 @@ pub(super) fn records(
     Ok(records)
 }
 
+/// A trace to be simulated.
+pub(in crate::command) struct Prepared {
+    pub(in crate::command) setups: Vec<Setup>,
+    pub(in crate::command) workload: Workload,
+    /// The files that the trace has names or sizes of.
+    pub(in crate::command) files: Vec<FileInfo>,
+}
+
 /// The setups to run, and the workload.
-pub(in crate::command) fn prepare(sim: &Sim) -> Result<(Vec<Setup>, Workload), Failure> {
+pub(in crate::command) fn prepare(sim: &Sim) -> Result<Prepared, Failure> {
     let setups = setups(sim, &policies(sim)?, &devices(sim)?)?;
     let mut source = open(sim).map_err(Failure::input)?;
     let mut workload = Workload::load(&mut source).map_err(Failure::input)?;
-    for file in source.files() {
+    let files = source.files();
+    for file in &files {
         workload.lengthen(file.file, file.bytes.unwrap_or(0));
     }
-    Ok((setups, workload))
+    Ok(Prepared { setups, workload, files })
 }
 
 fn record(sim: &Sim, setup: &Setup, outcome: Outcome) -> Record {
