@@ -66,7 +66,7 @@ pub(super) fn parse(page: impl Read, folder: &Folder, mut take: impl FnMut(Class
     index.is_listing(&folder.path).then(|| index.entries.classes(folder.path.names.is_empty()))
 }
 
-fn href_of<'a>(tag: &'a StartTag<()>) -> Option<&'a [u8]> {
+fn href_of(tag: &StartTag<()>) -> Option<&[u8]> {
     let href = tag.attributes.get(b"href".as_slice()).filter(|_| tag.name.as_slice() == b"a")?;
     Some(href.as_slice())
 }

@@ -98,7 +98,7 @@ fn links_of_headers_and_footers_are_no_names() {
         (format!("{table}<a href=\"contact\">c</a>"), &["f.txt"]),
         (format!("{list}<a href=\"contact\">c</a>"), &["f.txt"]),
         // A menu in a list is no listing, if there are more names beside it.
-        (format!("<ul><li><a href=\"m\">m</a></ul><a href=\"a\">a</a> <a href=\"b\">b</a>"), &["m", "a", "b"]),
+        ("<ul><li><a href=\"m\">m</a></ul><a href=\"a\">a</a> <a href=\"b\">b</a>".to_owned(), &["m", "a", "b"]),
         (format!("<a href=\"f.txt\">f.txt</a>{foreign}"), &["f.txt"]),
         (format!("<a href=\"http://host:81/d/f.txt\">f.txt</a>{foreign}"), &["f.txt"]),
         // Behind a proxy, all names have another host.
