@@ -59,8 +59,8 @@ impl Tree {
         names
     }
 
-    /// Why the cache does what it does, as JSON ([`Explained`](crate::explain::Explained)), as much
-    /// as an extended attribute takes.
+    /// Why the cache does what it does, as JSON ([`Explained`]), as much as an extended attribute
+    /// takes.
     pub fn explain(&self) -> String {
         let mut explained = Explained { given_bytes: self.given, ..self.engine.explain() };
         explained.name_devices(&self.device_names());

@@ -3,8 +3,8 @@
 //! A mount point may lie inside the folder that the mount shows, or two mounts show each other's
 //! points. A server that walks into its own mount waits for itself. A server that walks into
 //! another's may wait for one that waits for it. So no source enters a mount of Forebay below its
-//! root, of this process or of another, nor a file system that rests on one (`beneath.rs`). (Its root
-//! may lie in one: levels are stacked so.)
+//! root, of this process or of another, nor a file system that rests on one (`beneath.rs`). (Its
+//! root may lie in one: levels are stacked so.)
 //!
 //! Only the table of mounts is asked, since `stat`, `statfs` and `open` of such a mount would be a
 //! request to its server. `statx` answers without one if told not to synchronise.

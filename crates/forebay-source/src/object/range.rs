@@ -29,8 +29,8 @@ pub enum Unread {
 }
 
 /// Reads the bytes `wanted` of that version into the buffer. Names the version that it wants
-/// (`If-Match`), and compares the answer with it all the same. An answer that brings next to nothing
-/// for as long as the patience is given up.
+/// (`If-Match`), and compares the answer with it all the same. An answer that brings next to
+/// nothing for as long as the patience is given up.
 pub async fn read(
     store: &dyn ObjectStore,
     location: &Path,

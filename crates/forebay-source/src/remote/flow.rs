@@ -1,7 +1,7 @@
 //! A body must come at some rate: a storage that drips is as good as one that is silent.
 //!
-//! The silence of a connection has a limit of its own. But one byte just before it, again and again,
-//! would keep a connection and its readers for ever.
+//! The silence of a connection has a limit of its own. But one byte just before it, again and
+//! again, would keep a connection and its readers for ever.
 
 use std::future::Future;
 use std::time::Duration;
