@@ -110,7 +110,8 @@ impl Costs {
         if let Some(profile) = store.as_ref().and_then(|store| store.load(&device)) {
             return (profile.cost(), source);
         }
-        let cost = if uri.starts_with("http://") { assumed() } else { assumed_far() };
+        let is_near = uri.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"));
+        let cost = if is_near { assumed() } else { assumed_far() };
         let source = Arc::new(Unmeasured::new(source, device, store));
         self.unmeasured.push((self.next(), Arc::clone(&source)));
         (cost, source)

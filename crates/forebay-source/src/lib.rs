@@ -43,7 +43,7 @@ use striped::Stripes;
 
 pub use identity::{Fingerprint, Identity, Inode, Name, Version};
 pub use label::Label;
-pub use listing::{Listed, Listing};
+pub use listing::{Held, Listed, Listing};
 pub use printable::printable;
 pub use remote::{Modes, RemoteSource, TooSlow};
 pub use segments::{Keeper, Segments};

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::mem::size_of;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use super::{Entry, Facts, Kind};
@@ -25,7 +25,7 @@ pub struct Listed<'a> {
 }
 
 /// A name as it is packed, in 32 bytes. A byte of the text holds the rest.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct Packed {
     /// Where that byte is; the name follows, and the tag.
     start: u32,
@@ -56,13 +56,24 @@ pub struct Listing {
     told: Instant,
 }
 
+/// The names of a listing, as long as somebody has it.
 #[derive(Clone, Debug, Default)]
+pub struct Held(Weak<Names>);
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Names {
     /// All names, each with a byte before it and its tag behind it.
     text: Vec<u8>,
     entries: Vec<Packed>,
     /// Whether the storage may have left out names.
     may_lack: bool,
+}
+
+impl Held {
+    /// Whether nobody has the listing any more.
+    pub fn is_gone(&self) -> bool {
+        self.0.strong_count() == 0
+    }
 }
 
 impl Listing {
@@ -101,6 +112,18 @@ impl Listing {
         let Names { text, entries, .. } = &mut names;
         entries.sort_unstable_by(|a, b| a.name(text).cmp(b.name(text)));
         Listing { names: Arc::new(names), told: self.told }
+    }
+
+    /// The names, for listings that come later.
+    pub fn held(&self) -> Held {
+        Held(Arc::downgrade(&self.names))
+    }
+
+    /// Shares the memory of names that somebody still has, if they are the same.
+    #[must_use]
+    pub fn sharing(self, held: &Held) -> Listing {
+        let names = held.0.upgrade().filter(|names| *names == self.names).unwrap_or(self.names);
+        Listing { names, told: self.told }
     }
 
     /// When the storage was asked.

@@ -94,7 +94,12 @@ impl LocalSource {
             Err(SERVED) => return Ok(Listing::from_iter([])),
             opened => opened?,
         };
-        let device = rustix::fs::fstat(&fd)?.st_dev;
+        let stat = rustix::fs::fstat(&fd)?;
+        // A removed root is still open, and empty. One of its name that was made anew is another.
+        if stat.st_nlink == 0 {
+            return Err(Errno::STALE);
+        }
+        let device = stat.st_dev;
         let mut buffer = Vec::with_capacity(NAMES);
         let mut names = RawDir::new(&fd, buffer.spare_capacity_mut());
         let mut failed = Ok(());

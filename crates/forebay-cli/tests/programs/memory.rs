@@ -223,6 +223,29 @@ fn nothing_is_held_twice() {
     assert!(handed_on < 16 * MIB, "{handed_on}");
 }
 
+/// Each has a list of its own, as rewinddir(3) wants, and all have its names together.
+#[test]
+fn a_folder_that_many_have_open_is_there_once() {
+    if !mounts::possible() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for file in 0..100_000 {
+        File::create_new(folder.path().join(name(file))).expect("a file");
+    }
+    let mount = Mount::start(&[folder.path().to_str().expect("text"), "--memory", "64MiB"]);
+    let watch = Watch::start(mount.running.id());
+    let one = |_| {
+        let mut names = std::fs::read_dir(mount.path()).expect("listed");
+        names.next().expect("a name").expect("readable");
+        names
+    };
+    let open: Vec<std::fs::ReadDir> = (0..24).map(one).collect();
+    let most = watch.end();
+    assert!(most <= BUDGET + SLACK, "{} KiB resident", most >> 10);
+    assert!(open.into_iter().all(|names| names.count() == 99_999));
+}
+
 #[test]
 fn hundreds_of_streams_of_objects() {
     if !mounts::possible() {

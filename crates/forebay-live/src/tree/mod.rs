@@ -18,6 +18,7 @@ mod branch;
 mod explain;
 mod found;
 mod given_up;
+mod listings;
 mod nodes;
 mod sameness;
 mod xattrs;
@@ -43,6 +44,7 @@ use crate::told::Lists;
 
 pub use branch::{Branch, BranchError};
 use given_up::GivenUp;
+use listings::Listings;
 pub use nodes::NodeId;
 use nodes::{Nodes, Place, Spot};
 use sameness::Sameness;
@@ -55,6 +57,7 @@ pub struct Tree {
     branches: Vec<Branch>,
     nodes: Mutex<Nodes>,
     given_up: GivenUp,
+    listings: Listings,
     callers: Option<Arc<Callers>>,
     told: Lists,
     /// The bytes that the engine's budget is a part of; zero if that is not known.
@@ -143,6 +146,7 @@ impl Tree {
             branches,
             nodes: Mutex::default(),
             given_up: GivenUp::default(),
+            listings: Listings::default(),
             callers: None,
             told: Lists::default(),
             given: 0,
@@ -402,8 +406,11 @@ impl Tree {
         if let Err(error) = self.unchanged(node) {
             return then(Err(error));
         }
-        let path = Arc::clone(&place.path);
-        let answer = |listing: Result<Listing>| then(listing.map(|listing| Names { listing, folder: Some(place) }));
+        let (path, tree) = (Arc::clone(&place.path), Arc::clone(self));
+        let answer = move |listing: Result<Listing>| {
+            let listing = listing.map(|listing| tree.listings.share(node, listing));
+            then(listing.map(|listing| Names { listing, folder: Some(place) }));
+        };
         branch.source.list_then(&path, Box::new(answer));
     }
 

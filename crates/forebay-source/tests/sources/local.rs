@@ -182,6 +182,20 @@ fn names_kinds_and_attributes_are_those_of_the_folder() {
     assert!(space.bytes > 0 && space.bytes_free <= space.bytes);
 }
 
+/// Empty would be a lie that programs which delete believe.
+#[test]
+fn a_root_that_was_removed_and_made_anew_is_stale() {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().join("root");
+    fs::create_dir(&root).unwrap();
+    let source = LocalSource::new(&root).unwrap();
+    assert!(source.list(Path::new("")).unwrap().is_empty());
+    fs::remove_dir(&root).unwrap();
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("new"), "new").unwrap();
+    assert!(matches!(source.list(Path::new("")), Err(Error::Stale(_))));
+}
+
 #[test]
 fn links_lead_nowhere_outside() {
     let tree = OddTree::new(5).unwrap();
