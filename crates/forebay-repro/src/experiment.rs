@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use forebay_core::{Policy, UnknownPolicy};
 use forebay_sim::Watch;
 use forebay_sim::chart::{Chart, HeatMap};
+use forebay_sim::timed::Outcome;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -146,7 +147,7 @@ pub struct Finding {
 }
 
 /// A policy in a cell: on one load, on one device, with one memory.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct CellFigure {
     /// The load, by the name that its description gives it.
     pub load: String,
@@ -158,7 +159,7 @@ pub struct CellFigure {
     pub policy: String,
     /// Whether it is only shown, and counts for no best.
     pub beside: bool,
-    /// What came of it.
+    /// The rate, or the wait, that the claim is about.
     pub figure: f64,
     /// The unit of the figure, and of the bound.
     pub unit: &'static str,
@@ -176,6 +177,19 @@ pub struct CellFigure {
     pub device_requests: u64,
     /// Bytes that the device read.
     pub device_bytes: u64,
+}
+
+impl CellFigure {
+    /// The figures that any run tells; the rest is for the claim to say.
+    pub(crate) fn of(outcome: &Outcome) -> CellFigure {
+        CellFigure {
+            response_ms: outcome.response_ms,
+            bytes: outcome.bytes,
+            device_requests: outcome.device_requests,
+            device_bytes: outcome.device_bytes,
+            ..CellFigure::default()
+        }
+    }
 }
 
 /// One thing that was measured.

@@ -244,10 +244,7 @@ impl Table<'_> {
             bound: Some(cell.bound),
             share_of_best: Some(outcome.throughput_mb_s / cell.best()),
             opt_miss_ratio: Some(cell.opt),
-            response_ms: outcome.response_ms,
-            bytes: outcome.bytes,
-            device_requests: outcome.device_requests,
-            device_bytes: outcome.device_bytes,
+            ..CellFigure::of(outcome)
         })
     }
 

@@ -162,16 +162,9 @@ impl Machine<'_> {
             device: self.parameters.device.clone(),
             memory: self.parameters.memory,
             policy: format!("{}, {}", self.parameters.policy, size.map_or("no tier".to_owned(), tier)),
-            beside: false,
             figure: outcome.response_ms,
             unit: "ms",
-            bound: None,
-            share_of_best: None,
-            opt_miss_ratio: None,
-            response_ms: outcome.response_ms,
-            bytes: outcome.bytes,
-            device_requests: outcome.device_requests,
-            device_bytes: outcome.device_bytes,
+            ..CellFigure::of(outcome)
         }
     }
 }

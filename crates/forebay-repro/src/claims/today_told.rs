@@ -132,16 +132,10 @@ impl Machine<'_> {
             device: self.parameters.device.clone(),
             memory: self.parameters.memory,
             policy: format!("{}, {how}", self.parameters.policy),
-            beside: false,
             figure: outcome.throughput_mb_s,
             unit: "MB/s",
             bound: Some(ceiling),
-            share_of_best: None,
-            opt_miss_ratio: None,
-            response_ms: outcome.response_ms,
-            bytes: outcome.bytes,
-            device_requests: outcome.device_requests,
-            device_bytes: outcome.device_bytes,
+            ..CellFigure::of(outcome)
         }
     }
 

@@ -171,7 +171,7 @@ fn ahead_of_streams(explained: &Explained) -> String {
         let of = &stream.of;
         let device = explained.devices.get(usize::from(of.device));
         let nothing = (of.used, of.late, of.wasted, of.thrashed) == (0, 0, 0, 0);
-        let is_elsewhere = nothing && words::is_elsewhere(of).is_some();
+        let is_elsewhere = nothing && words::elsewhere_alone(of).is_some();
         let counted = |blocks: u32| if is_elsewhere { dash() } else { count(blocks.into()) };
         let cells = [
             file(stream),

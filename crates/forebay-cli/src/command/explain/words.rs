@@ -26,7 +26,7 @@ pub(super) fn span(nanoseconds: u64) -> String {
 pub(in crate::command) fn of_stream(explained: &Explained, stream: &Stream) -> String {
     let (device, nothing) = (explained.devices.get(usize::from(stream.device)), Device::default());
     let device = device.map_or(&nothing, |device| &device.of);
-    if let Some(elsewhere) = is_elsewhere(stream) {
+    if let Some(elsewhere) = elsewhere_alone(stream) {
         return of_elsewhere(elsewhere);
     }
     let piece = of_piece(stream, device, &explained.ahead);
@@ -37,7 +37,7 @@ pub(in crate::command) fn of_stream(explained: &Explained, stream: &Stream) -> S
 }
 
 /// The places elsewhere that are fetched for a stream's reader, if that is all that is fetched.
-pub(super) fn is_elsewhere(stream: &Stream) -> Option<Elsewhere> {
+pub(super) fn elsewhere_alone(stream: &Stream) -> Option<Elsewhere> {
     stream.elsewhere.filter(|_| stream.piece == 0)
 }
 
@@ -107,7 +107,7 @@ fn of_piece(stream: &Stream, device: &Device, ahead: &Ahead) -> String {
                 .into()
         }
         Reason::Undisturbed => "more would save no switch: hardly any other reader uses the device".into(),
-        // What there is now may be less than what the piece had.
+        // The memory of now may be less than the piece had.
         Reason::Memory if ahead.room == 0 => "its part of memory".into(),
         Reason::Memory => format!("its part of the memory for {}", of_all(ahead)),
         Reason::Request => "the size of its reader's requests".into(),
@@ -132,7 +132,7 @@ fn of_rule(reason: Reason, ahead: &Ahead) -> String {
 
 /// The same in at most 30 characters, for a narrow terminal.
 pub(in crate::command) fn in_short(stream: &Stream) -> &'static str {
-    match (stream.why.piece, is_elsewhere(stream)) {
+    match (stream.why.piece, elsewhere_alone(stream)) {
         (_, Some(Elsewhere::Steps { .. })) => "it reads in equal steps",
         (_, Some(Elsewhere::Sequel { .. })) => "it goes the last one's way",
         (Reason::FirstWindow, _) => "a new stream",
