@@ -2,6 +2,7 @@
 //! and `serve` show, each in its way.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 
 use forebay_core::{DeviceCost, DeviceId};
@@ -108,6 +109,22 @@ fn start(
     let mut tree = Tree::new(engine, branches).map_err(Failure::input)?;
     tree.was_given(given);
     Ok(tree)
+}
+
+/// Refuses files of Forebay's own below a mount point, which would hide them.
+pub(crate) fn outside(options: &Reading, point: &Path) -> Result<(), Failure> {
+    let Ok(point) = point.canonicalize() else { return Ok(()) };
+    let disks = options.tier.disk.iter().map(|dir| ("--disk", dir));
+    for (option, path) in disks.chain(options.record.iter().map(|file| ("--record", file))) {
+        let there = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let there = there.ancestors().find_map(|path| path.canonicalize().ok());
+        if there.is_some_and(|there| there.starts_with(&point)) {
+            let (path, point) = (path.display(), point.display());
+            let hidden = format!("{option} {path}: lies in the mount point {point}, which would hide it");
+            return Err(Failure::input(format!("{hidden}; choose a place outside it")));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a budget that is too little for an engine over these sources, as [`open`] does. `apart`

@@ -89,22 +89,6 @@ pub(crate) fn apart(options: &Tier, place: &Place<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a folder of the tier lies below a mount point, which would hide it from its own mount.
-pub(crate) fn outside(options: &Tier, point: &Path) -> Result<(), Failure> {
-    let Ok(point) = point.canonicalize() else { return Ok(()) };
-    for dir in &options.disk {
-        let there = dir.ancestors().find_map(|dir| dir.canonicalize().ok());
-        if there.is_some_and(|there| there.starts_with(&point)) {
-            return Err(Failure::input(format!(
-                "--disk {}: lies in the mount point {}, which would hide it; name a folder outside it",
-                dir.display(),
-                point.display()
-            )));
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,10 @@
 //! Attributes, kinds and errors in the kernel's terms.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use forebay_live::tree::NodeId;
-use forebay_source::{Attributes, Error, Kind};
+use forebay_source::{Attributes, Error, Kind, Quiet};
 use fuser::{Errno, FileAttr, FileType, INodeNo};
 
 /// The I/O size that `stat` recommends, in bytes. Programs that read through buffers of this size
@@ -99,9 +100,13 @@ fn kind_of_mode(mode: u32) -> Option<FileType> {
 }
 
 pub(crate) fn errno(error: &Error) -> Errno {
+    static QUIET: LazyLock<Quiet> = LazyLock::new(Quiet::default);
     // An errno cannot say which member of a set lacks a name, or how the storage answered.
-    if let Error::Storage { .. } = error {
-        log::warn!("{error}");
+    if let Error::Storage { reason, .. } = error
+        && let Some(more) = QUIET.due(reason)
+    {
+        let again = if more > 0 { format!("; {more} more times since the last line") } else { String::new() };
+        log::warn!("{error}{again}");
     }
     Errno::from_i32(error.errno())
 }

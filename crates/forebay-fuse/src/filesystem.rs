@@ -2,7 +2,7 @@
 //! thread (see `waiting.rs`).
 
 use std::cell::RefCell;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +13,9 @@ use forebay_live::tree::{NodeId, Referred, Tree};
 use forebay_source::{self as source, Attributes, Error};
 use fuser::{
     AccessFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, IoctlFlags, KernelConfig,
-    LockOwner, OpenAccMode, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty,
-    ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
+    LockOwner, OpenAccMode, OpenFlags, PollEvents, PollFlags, PollNotifier, ReplyAttr, ReplyData, ReplyDirectory,
+    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyPoll, ReplyStatfs, ReplyXattr,
+    Request,
 };
 
 use crate::attributes::{Shown, attributes, errno, left, nothing, of_node};
@@ -317,9 +318,12 @@ impl Filesystem for Adapter {
         answer_value(self.tree.xattr(node(inode), name), size, reply);
     }
 
-    fn listxattr(&self, _request: &Request, inode: INodeNo, size: u32, reply: ReplyXattr) {
+    fn listxattr(&self, request: &Request, inode: INodeNo, size: u32, reply: ReplyXattr) {
+        // As on any file system, names of `trusted.` are shown to root alone (xattr(7)). Asking for
+        // their values the kernel refuses by itself.
+        let shown = |name: &&OsString| request.uid() == 0 || !name.as_bytes().starts_with(b"trusted.");
         let names = self.tree.xattrs(node(inode)).map(|names| {
-            let terminated = names.iter().flat_map(|name| [name.as_bytes(), b"\0"]);
+            let terminated = names.iter().filter(shown).flat_map(|name| [name.as_bytes(), b"\0"]);
             terminated.collect::<Vec<_>>().concat()
         });
         answer_value(names, size, reply);
@@ -350,6 +354,20 @@ impl Filesystem for Adapter {
         _offset: i64,
         _whence: i32,
         reply: ReplyLseek,
+    ) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    // The same, and a file is always ready.
+    fn poll(
+        &self,
+        _request: &Request,
+        _inode: INodeNo,
+        _handle: FileHandle,
+        _notifier: PollNotifier,
+        _events: PollEvents,
+        _flags: PollFlags,
+        reply: ReplyPoll,
     ) {
         reply.error(Errno::ENOSYS);
     }

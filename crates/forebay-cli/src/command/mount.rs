@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::listen::Controls;
 use crate::options::{Mount, Reading};
 use crate::reading::Shows;
-use crate::{daemon, environment, output, reading, supervisor, tier};
+use crate::{daemon, environment, output, reading, supervisor};
 
 /// Mounts, says when it is ready, and returns once it is unmounted.
 pub(crate) fn run(options: &Mount) -> Result<(), Failure> {
@@ -121,7 +121,7 @@ fn start(options: &Mount, sources: &[OsString], point: &Path) -> Result<(Served,
     let (reading, shows) = how_read(options)?;
     let policy = reading.policy;
     forebay_fuse::check(point)?;
-    tier::outside(&reading.tier, point)?;
+    reading::outside(&reading, point)?;
     let (mut tree, costs) = reading::open(&reading, sources, shows, |place| outside(place, point))?;
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
     let signals = signals.map_err(|error| Failure::run(format!("cannot take signals: {error}")))?;

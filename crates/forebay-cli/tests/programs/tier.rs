@@ -173,6 +173,7 @@ fn folders_that_cannot_be_a_tier_are_refused() {
     };
     let inside = point.join("tier");
     refused(&["--disk", text(&inside)], "lies in the mount point");
+    refused(&["--record", text(&point.join("flight"))], "lies in the mount point");
     let tier = folder.path().join("tier");
     refused(&["--disk", text(&tier), "--disk-size", "1MiB"], "too small");
     refused(&["--disk", text(&tier), "--disk", text(&folder.path().join("source/../tier"))], "tier: given twice");

@@ -323,6 +323,18 @@ fn memory_is_bounded() {
     }
 }
 
+/// Once its pattern is known, a context is only watched, and takes little.
+#[test]
+fn a_known_context_takes_little() {
+    let mut detector = callers(Detector::new(Settings::AMP).over(100_000));
+    for at in 0..50 * 20_000u32 {
+        access(&mut detector, at % 50, at / 50 % 1000);
+    }
+    assert!((0..50).all(|context| pattern(&detector, context) == Pattern::Looping));
+    let each = detector.footprint() / 50;
+    assert!(each < 5 << 10, "{each} bytes");
+}
+
 /// A context that is forgotten leaves its pattern behind.
 #[test]
 fn a_forgotten_context_is_remembered_by_its_pattern() {

@@ -1,29 +1,16 @@
 //! Fetches that failed for readers, told in the log: one line a minute for each kind of error. A
 //! store that fails for a second fails hundreds of them. How many more there were comes with the
-//! next line of the kind, so that of the last ones is never told.
+//! next line of the kind.
 
-use std::collections::HashMap;
-use std::mem::{Discriminant, discriminant};
+use std::mem::discriminant;
+use std::time::Duration;
 
 use forebay_core::Instant;
-use forebay_source::Error;
-use parking_lot::Mutex;
-
-/// How long a kind is not told again, nanoseconds.
-const QUIET: u64 = 60_000_000_000;
+use forebay_source::{Error, Quiet};
 
 /// The failures so far.
 #[derive(Default)]
-pub(super) struct Failures(Mutex<HashMap<Kind, Said>>);
-
-/// The error, and its number for readers: there are few of both.
-type Kind = (Discriminant<Error>, i32);
-
-struct Said {
-    at: Instant,
-    /// How many more there were since.
-    more: u64,
-}
+pub(super) struct Failures(Quiet);
 
 impl Failures {
     /// A reader gets this error for a block of the file that the error names.
@@ -34,17 +21,9 @@ impl Failures {
     }
 
     fn line(&self, now: Instant, block: u32, error: &Error) -> Option<String> {
-        let kind = (discriminant(error), error.errno());
-        let mut kinds = self.0.lock();
-        let said = kinds.get_mut(&kind);
-        let more = match said {
-            Some(said) if now.since(said.at) < QUIET => {
-                said.more += 1;
-                return None;
-            }
-            said => said.map_or(0, |said| said.more),
-        };
-        kinds.insert(kind, Said { at: now, more: 0 });
+        // The error, and its number for readers: there are few of both.
+        let kind = format!("{:?} {}", discriminant(error), error.errno());
+        let more = self.0.due_at(&kind, Duration::from_nanos(now.0))?;
         let again = if more > 0 { format!("; {more} more reads failed so since the last line") } else { String::new() };
         Some(format!("block {block}: {error}{again}"))
     }

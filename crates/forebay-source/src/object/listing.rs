@@ -43,13 +43,13 @@ impl Listing {
     /// Whether there are keys below `prefix`.
     pub(super) async fn any(&self, prefix: &str) -> Result<Below> {
         let Some(pages) = &self.pages else {
-            return Ok(Below::of(&self.store.list_with_delimiter(Some(&Key::parse(prefix)?)).await?));
+            return Ok(Below::of(prefix, &self.store.list_with_delimiter(Some(&Key::parse(prefix)?)).await?));
         };
         let options = PaginatedListOptions { max_keys: Some(1), ..PaginatedListOptions::default() };
         match pages.list_paginated(below(prefix).as_deref(), options).await {
             // Some key is there, though not one that can be shown.
             Err(Error::InvalidPath { .. }) => Ok(Below::Some),
-            page => page.map(|page| Below::of(&page.result)),
+            page => page.map(|page| Below::of(prefix, &page.result)),
         }
     }
 
@@ -57,7 +57,7 @@ impl Listing {
     pub(super) async fn page(&self, prefix: &str, next: Option<&Next>) -> Result<(Page, Below)> {
         let Some(pages) = &self.pages else {
             let all = self.store.list_with_delimiter(Some(&Key::parse(prefix)?)).await?;
-            return Ok((Page { names: names(prefix, &all), next: None }, Below::of(&all)));
+            return Ok((Page { names: names(prefix, &all), next: None }, Below::of(prefix, &all)));
         };
         let mut options = PaginatedListOptions {
             delimiter: Some("/".into()),
@@ -71,7 +71,7 @@ impl Listing {
             match pages.list_paginated(below.as_deref(), options.clone()).await {
                 Ok(page) => {
                     let names = names(prefix, &page.result);
-                    let found = if found == Below::Some { found } else { Below::of(&page.result) };
+                    let found = if found == Below::Some { found } else { Below::of(prefix, &page.result) };
                     return Ok((
                         Page { names, next: page.page_token.map(|token| Next(token.into_boxed_str())) },
                         found,
@@ -116,9 +116,15 @@ pub(super) enum Below {
 }
 
 impl Below {
-    fn of(page: &ListResult) -> Below {
-        let keys = keys(page).is_some_and(|keys| !keys.entries.is_empty());
-        if keys || !page.objects.is_empty() || !page.common_prefixes.is_empty() { Below::Some } else { Below::Nothing }
+    /// What a page of the folder `prefix` shows. A key from elsewhere, which a server may have sent
+    /// all the same, makes no folder of a file.
+    fn of(prefix: &str, page: &ListResult) -> Below {
+        let below = below(prefix).unwrap_or_default();
+        // The crate's keys lack the slash at the end of a folder's own marker.
+        let has = |key: &Key| key.as_ref() == prefix || key.as_ref().starts_with(&below);
+        let own = keys(page).is_some_and(|keys| keys.entries.iter().any(|entry| entry.key.starts_with(&below)));
+        let found = own || page.objects.iter().any(|object| has(&object.location));
+        if found || page.common_prefixes.iter().any(has) { Below::Some } else { Below::Nothing }
     }
 }
 
@@ -162,4 +168,42 @@ fn names_of_keys(below: &str, keys: &Keys) -> Gathered {
 fn name(prefix: &str, key: &Key) -> Option<OsString> {
     let rest = if prefix.is_empty() { key.as_ref() } else { key.as_ref().strip_prefix(prefix)?.strip_prefix('/')? };
     (!rest.is_empty() && !rest.contains('/')).then(|| rest.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(keys: &[&str]) -> ListResult {
+        let entries = keys.iter().map(|key| Entry { key: (*key).into(), told: Entity::Object(None) });
+        let mut page = ListResult { objects: Vec::new(), common_prefixes: Vec::new(), extensions: Default::default() };
+        page.extensions.insert(Arc::new(Keys { entries: entries.collect(), next: None }));
+        page
+    }
+
+    #[test]
+    fn only_keys_below_a_name_make_it_a_folder() {
+        for (keys, below) in [
+            (&["file/"][..], Below::Some),
+            (&["file/a"], Below::Some),
+            (&["elsewhere/a", "file/a"], Below::Some),
+            (&["elsewhere/a", "file", "filed/a", "File/a"], Below::Nothing),
+            (&[], Below::Nothing),
+        ] {
+            assert_eq!(Below::of("file", &page(keys)), below, "{keys:?}");
+        }
+        assert_eq!(Below::of("", &page(&["a"])), Below::Some);
+        let meta = |key: &str| object_store::ObjectMeta {
+            location: Key::from(key),
+            last_modified: Default::default(),
+            size: 1,
+            e_tag: None,
+            version: None,
+        };
+        for (keys, below) in [(&["file"][..], Below::Some), (&["file/a"], Below::Some), (&["filed"], Below::Nothing)] {
+            let objects = keys.iter().map(|key| meta(key)).collect();
+            let page = ListResult { objects, common_prefixes: Vec::new(), extensions: Default::default() };
+            assert_eq!(Below::of("file", &page), below, "{keys:?}: read by the crate");
+        }
+    }
 }

@@ -127,7 +127,7 @@ fn above(folder: &Path) -> PathBuf {
 fn apart(mount: &Mount, sources: &[OsString]) -> Result<(), Failure> {
     let point = mount.mountpoint.as_deref();
     if let Some(point) = point {
-        tier::outside(&mount.reading.tier, point)?;
+        reading::outside(&mount.reading, point)?;
     }
     for source in sources {
         // The check of the source tells why it makes no sense.

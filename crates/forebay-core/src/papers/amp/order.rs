@@ -21,11 +21,16 @@ use alloc::vec::Vec;
 /// The fewest numbers that there are.
 const LEAST: usize = 64;
 
+/// Numbers whose bits share a word.
+const WORD: usize = u64::BITS as usize;
+
 /// An order of blocks, each with a note of the caller's.
 #[derive(Clone, Debug)]
 pub struct Order<T> {
     /// By number.
     entries: Vec<Entry<T>>,
+    /// A bit a number, from the lowest of each word on: whether it is in use.
+    used: Vec<u64>,
     /// Node i, from 1, counts the numbers in use among the i & -i that end with number i - 1.
     tree: Vec<u32>,
     /// Open addressing by block: its number, plus one; 0 is empty. At most half full.
@@ -40,12 +45,11 @@ pub struct Order<T> {
 struct Entry<T> {
     block: u64,
     note: T,
-    in_use: bool,
 }
 
 impl<T> Default for Order<T> {
     fn default() -> Order<T> {
-        Order { entries: Vec::new(), tree: Vec::new(), table: Vec::new(), len: 0, first: 0 }
+        Order { entries: Vec::new(), used: Vec::new(), tree: Vec::new(), table: Vec::new(), len: 0, first: 0 }
     }
 }
 
@@ -69,10 +73,11 @@ impl<T: Copy> Order<T> {
         let number = self.entries.len() as u32;
         let cell = self.cell(block);
         let before = core::mem::replace(&mut self.table[cell], number + 1).checked_sub(1);
-        self.entries.push(Entry { block, note, in_use: true });
+        self.entries.push(Entry { block, note });
+        self.used[number as usize / WORD] |= 1 << (number as usize % WORD);
         self.add(number, 1);
         self.len += 1;
-        let before = before.filter(|&before| self.entries[before as usize].in_use)?;
+        let before = before.filter(|&before| self.is_used(before))?;
         let position = self.below(before);
         self.drop(before);
         Some((position, self.entries[before as usize].note))
@@ -84,16 +89,15 @@ impl<T: Copy> Order<T> {
             return None;
         }
         let number = self.table[self.cell(block)].checked_sub(1)?;
-        let entry = self.entries[number as usize];
-        entry.in_use.then(|| {
+        self.is_used(number).then(|| {
             self.drop(number);
-            entry.note
+            self.entries[number as usize].note
         })
     }
 
     /// Forgets the oldest block, if `old` holds for its note, and returns that note.
     pub fn forget_oldest(&mut self, old: impl Fn(&T) -> bool) -> Option<T> {
-        while self.entries.get(self.first as usize).is_some_and(|entry| !entry.in_use) {
+        while (self.first as usize) < self.entries.len() && !self.is_used(self.first) {
             self.first += 1;
         }
         let oldest = self.entries.get(self.first as usize)?;
@@ -111,16 +115,22 @@ impl<T: Copy> Order<T> {
 
     /// The bytes that it takes.
     pub fn footprint(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry<T>>() + (self.tree.len() + self.table.len()) * size_of::<u32>()
+        let entries = self.entries.capacity() * size_of::<Entry<T>>() + self.used.capacity() * size_of::<u64>();
+        entries + (self.tree.capacity() + self.table.capacity()) * size_of::<u32>()
     }
 
     fn number_anew(&mut self, keep: impl Fn(u64) -> bool) {
-        self.entries.retain(|entry| entry.in_use && keep(entry.block));
+        let mut number = 0;
+        self.entries.retain(|entry| {
+            let used = is_used(&self.used, number);
+            number += 1;
+            used && keep(entry.block)
+        });
         let blocks = self.entries.len();
         let room = (blocks * 2).next_power_of_two().max(LEAST);
-        self.table.clear();
+        self.make_room(room);
+        self.used.extend((0..room / WORD).map(|word| ones(blocks.saturating_sub(word * WORD))));
         self.table.resize(room * 2, 0);
-        self.tree.clear();
         // All numbers up to that of the newest block are in use: of those that end with a node's,
         // all that are not beyond it.
         let used = |node: usize| node.min(blocks).saturating_sub(node & (node.wrapping_sub(1)));
@@ -130,6 +140,25 @@ impl<T: Copy> Order<T> {
             let cell = self.cell(self.entries[number as usize].block);
             self.table[cell] = number + 1;
         }
+    }
+
+    /// Empties all but the entries, and has room for so many numbers: no more, since a context that
+    /// is only watched has few blocks left.
+    fn make_room(&mut self, room: usize) {
+        self.used.clear();
+        self.tree.clear();
+        self.table.clear();
+        if self.entries.capacity() != room {
+            self.entries.shrink_to(room);
+            self.entries.reserve_exact(room - self.entries.len());
+            self.used = Vec::with_capacity(room / WORD);
+            self.tree = Vec::with_capacity(room + 1);
+            self.table = Vec::with_capacity(room * 2);
+        }
+    }
+
+    fn is_used(&self, number: u32) -> bool {
+        is_used(&self.used, number as usize)
     }
 
     /// Where in the table the block is, or would go.
@@ -145,7 +174,7 @@ impl<T: Copy> Order<T> {
     }
 
     fn drop(&mut self, number: u32) {
-        self.entries[number as usize].in_use = false;
+        self.used[number as usize / WORD] &= !(1 << (number as usize % WORD));
         self.add(number, -1);
         self.len -= 1;
     }
@@ -168,4 +197,13 @@ impl<T: Copy> Order<T> {
             node += node & node.wrapping_neg();
         }
     }
+}
+
+fn is_used(used: &[u64], number: usize) -> bool {
+    used[number / WORD] >> (number % WORD) & 1 == 1
+}
+
+/// So many ones, at most a word of them, from the lowest bit on.
+fn ones(count: usize) -> u64 {
+    if count < WORD { (1 << count) - 1 } else { u64::MAX }
 }
