@@ -114,6 +114,7 @@ pub struct Engine {
 type Then = Box<dyn FnOnce(Result<Lease>) + Send>;
 
 struct PendingRead {
+    caller: Caller,
     extent: Extent,
     /// Bytes to skip in the first block, and bytes wanted in all.
     skip: usize,
@@ -175,6 +176,8 @@ struct State {
     flight: Option<FlightRecorder>,
     /// When the core is told next that time has passed, if it asked for that.
     wakes: Option<Instant>,
+    /// When the fetch began whose failure is told to the core, if its source has lost patience.
+    given_up: Option<Instant>,
 }
 
 impl Engine {
@@ -228,6 +231,7 @@ impl Engine {
             under_way: HashMap::new(),
             flight,
             wakes: None,
+            given_up: None,
         };
         Ok(Arc::new(Engine {
             state: Mutex::new(state),
@@ -460,14 +464,24 @@ impl State {
         }
     }
 
-    /// The number of a new read.
-    fn register(&mut self, read: PendingRead) -> ReadId {
-        let id = self.free_reads.pop().unwrap_or_else(|| {
+    /// Gives a read a number, and makes the event that tells the core of it.
+    fn register(&mut self, pending: PendingRead) -> (ReadId, EventKind) {
+        let read = self.free_reads.pop().unwrap_or_else(|| {
             self.reads.push(None);
             ReadId(self.reads.len() as u32 - 1)
         });
-        self.reads[id.index()] = Some(read);
-        id
+        let PendingRead { caller: Caller { handler, context }, extent, skip, len, .. } = pending;
+        let offset = u64::from(extent.start) * BLOCK as u64 + skip as u64;
+        let kind = EventKind::Read { read, handler, context, file: extent.file, offset, len: len as u32 };
+        self.reads[read.index()] = Some(pending);
+        (read, kind)
+    }
+
+    /// Whether a read came so late to a fetch that was given up that the storage has had little
+    /// time for it: less than half of its patience. Its own fetch will be given all of it.
+    fn came_late(&self, read: &PendingRead) -> bool {
+        let waited = self.latest.since(read.since);
+        self.given_up.is_some_and(|begun| waited < self.latest.since(begun) / 2)
     }
 
     fn object(&self, file: FileId) -> Result<Arc<dyn Object>> {

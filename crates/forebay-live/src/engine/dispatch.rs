@@ -38,6 +38,7 @@ struct Errand {
     /// The blocks of it that are asked of the source this time.
     asked: Range<u32>,
     attempt: u32,
+    begun: Instant,
     device: DeviceId,
     reason: Reason,
     /// Whether a disk tier has brought it.
@@ -76,6 +77,7 @@ impl Engine {
                 state.actions = actions;
             }
         }
+        state.given_up = None;
         let deadline = state.core.deadline().filter(|at| state.wakes.is_none_or(|wakes| *at < wakes));
         if deadline.is_some() {
             state.wakes = deadline;
@@ -109,8 +111,22 @@ impl Engine {
                     let (id, demanded, asked) = (FetchId::unique(), demand.len, 0..extent.len);
                     state.under_way.insert(io, (id, Arc::clone(&object)));
                     let (attempt, reason, near) = (0, cause.into(), false);
-                    let errand =
-                        Errand { io, id, extent, frames, demanded, hits, asked, attempt, device, reason, near, object };
+                    let begun = state.latest;
+                    let errand = Errand {
+                        io,
+                        id,
+                        extent,
+                        frames,
+                        demanded,
+                        hits,
+                        asked,
+                        attempt,
+                        begun,
+                        device,
+                        reason,
+                        near,
+                        object,
+                    };
                     work.push(Work::Fetch(errand));
                 } else {
                     // Closed meanwhile: only a prefetch can meet this.
@@ -131,8 +147,12 @@ impl Engine {
             }
             Action::Error { read, error } => {
                 let Some(pending) = state.reads[read.index()].take() else { return };
-                self.answered(state, pending.since);
                 state.free_reads.push(read);
+                if state.came_late(&pending) && state.object(pending.extent.file).is_ok() {
+                    let (at, (_, kind)) = (self.now(), state.register(pending));
+                    return state.handle(Event { at, kind });
+                }
+                self.answered(state, pending.since);
                 work.push(Work::Finish(pending.then, Err(of_errno(error))));
             }
             Action::Emptied { file } => state.emptied(file),
@@ -217,7 +237,7 @@ impl Engine {
     /// help, it is asked block by block, so that only readers of blocks that really cannot be read
     /// get the error.
     fn fetched(self: &Arc<Self>, errand: Errand, outcome: Result<()>) {
-        let Errand { io, extent, demanded, attempt, .. } = errand;
+        let Errand { io, extent, demanded, attempt, begun, .. } = errand;
         let Range { start, end } = errand.asked;
         let Err(error) = outcome else {
             return match end {
@@ -244,7 +264,14 @@ impl Engine {
         if demanded > 0 {
             self.failures.hear(self.world.now(), extent.start + start, &error);
         }
-        self.tell(EventKind::Failed { io, valid: start, error: error.errno() });
+        let mut state = self.state.lock();
+        if let Error::GivenUp { .. } = error {
+            state.given_up = Some(begun);
+        }
+        let kind = EventKind::Failed { io, valid: start, error: error.errno() };
+        let at = self.now();
+        state.handle(Event { at, kind });
+        self.carry_out(state);
     }
 }
 

@@ -192,7 +192,7 @@ impl Engine {
     fn read(
         self: &Arc<Self>,
         file: FileId,
-        Caller { handler, context }: Caller,
+        caller: Caller,
         offset: u64,
         len: usize,
         label: Option<level::Label>,
@@ -205,8 +205,8 @@ impl Engine {
         let len = len.min(longest - skip);
         let extent = Extent { file, start, len: (skip + len).div_ceil(BLOCK) as u32 };
         let at = self.now();
-        let read = state.register(PendingRead { extent, skip, len, since: at, then });
-        let kind = EventKind::Read { read, handler, context, file, offset, len: len as u32 };
+        let pending = PendingRead { caller, extent, skip, len, since: at, then };
+        let (read, kind) = state.register(pending);
         if let Some(level::Label { demand, hits }) = label {
             let demand = demand.within(extent.start, extent.end());
             state.handle(Event { at, kind: EventKind::Labelled { read, demand, hits } });

@@ -1,6 +1,8 @@
 //! Partitions by device in a running engine: stores in memory at the pace of modelled ones, which
 //! turn slow and recover. Tests assert sizes and states, however long these take to come about.
 
+mod late;
+
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant as Moment};
