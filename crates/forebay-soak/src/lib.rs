@@ -15,13 +15,17 @@
 mod agenda;
 mod bounds;
 mod dice;
+mod disk;
 mod life;
+mod memory;
 mod reader;
 mod reference;
 mod scenario;
 mod shrink;
 mod storage;
+mod tier;
 mod watch;
+mod witness;
 
 pub use bounds::{Bounds, Fault, UnknownFault};
 pub use scenario::Scenario;

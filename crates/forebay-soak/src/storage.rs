@@ -1,14 +1,13 @@
 //! Storage that is late, fails, hangs and comes back, brings less than it was asked for, answers
-//! out of order, and whose files change. It also says when it is asked for what nobody may ask.
+//! out of order, and whose files change.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use forebay_core::Instant;
-use forebay_live::retry::{ATTEMPTS, back_off};
 use forebay_live::world::World;
 use forebay_source::{
     Attributes, BLOCK, Entry, Error, Fetch, FetchId, Identity, Kind, Listed, Listing, Name, Object, Result, Run,
@@ -40,7 +39,6 @@ struct State {
     dice: Vec<Dice>,
     pending: BTreeMap<u64, Pending>,
     number: u64,
-    asked: HashMap<FetchId, Asked>,
     mishaps: Mishaps,
 }
 
@@ -58,25 +56,6 @@ struct Pending {
     answer: Answer,
 }
 
-/// A request by its name, as often as it was made.
-struct Asked {
-    tries: u32,
-    /// The blocks of its first try.
-    blocks: u32,
-    urgent: bool,
-    last: Last,
-}
-
-/// The fate of a request's last try.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Last {
-    UnderWay,
-    Brought,
-    /// It failed at this moment, and may be tried again.
-    Failed(Instant),
-    Lost,
-}
-
 /// An answer, drawn when the request is made.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
@@ -87,27 +66,21 @@ enum Answer {
     Some(usize),
     Errno(i32),
     GivenUp,
+    CalledOff,
 }
 
 impl Storage {
     pub(crate) fn new(scenario: &Arc<Scenario>, agenda: &Agenda) -> Arc<Storage> {
         let files = scenario.files.iter().map(|&size| Now { version: 1, size }).collect();
         let dice = (0..scenario.devices.len() as u64).map(|device| Dice::of(scenario.seed, Who::Device(device)));
-        let state = State {
-            files,
-            dice: dice.collect(),
-            pending: BTreeMap::new(),
-            number: 0,
-            asked: HashMap::new(),
-            mishaps: Mishaps::default(),
-        };
+        let state =
+            State { files, dice: dice.collect(), pending: BTreeMap::new(), number: 0, mishaps: Mishaps::default() };
         Arc::new(Storage { scenario: Arc::clone(scenario), agenda: agenda.clone(), state: Mutex::new(state) })
     }
 
     /// The source of a device.
     pub(crate) fn source(self: &Arc<Self>, device: usize) -> Arc<dyn Source> {
-        let address = format!("simulated{device}").into();
-        Arc::new(Device { storage: Arc::clone(self), device, address })
+        Arc::new(Device { storage: Arc::clone(self), device, address: address(device) })
     }
 
     /// A file has another version from now on.
@@ -121,47 +94,21 @@ impl Storage {
         self.state.lock().files[edition.file as usize].version == edition.version
     }
 
-    /// Whether a read may have failed so: see [`Mishaps::explain`].
+    /// Whether a request failed so: see [`Mishaps::explain`].
     pub(crate) fn explains(&self, edition: Edition, bytes: &Range<u64>, since: Instant, errno: i32) -> bool {
         self.state.lock().mishaps.explain(edition, bytes, since, errno)
+    }
+
+    /// The identity of a file as it is now.
+    pub(crate) fn identity(&self, file: u32) -> Identity {
+        let now = self.state.lock().files[file as usize];
+        let device = file as usize % self.scenario.devices.len();
+        identity(&address(device), format!("f{file}").as_ref(), now)
     }
 
     /// Requests that wait for their answers.
     pub(crate) fn pending(&self) -> usize {
         self.state.lock().pending.len()
-    }
-
-    /// A request is made: panics if it may not be.
-    fn hear(&self, state: &mut State, fetch: &Fetch) {
-        let now = self.agenda.now();
-        assert!(fetch.offset.is_multiple_of(BLOCK as u64) && !fetch.buffer.is_empty(), "a fetch of no block");
-        let buffer = fetch.buffer.len();
-        assert!(fetch.len <= buffer && fetch.len + BLOCK > buffer, "{} bytes into {buffer}", fetch.len);
-        for other in state.pending.values() {
-            let shared =
-                fetch.buffer.parts().iter().any(|part| other.fetch.buffer.parts().iter().any(|it| meet(*part, *it)));
-            assert!(!shared, "a frame is filled by two fetches");
-        }
-        let blocks = (buffer / BLOCK) as u32;
-        let first = Asked { tries: 0, blocks, urgent: fetch.urgent, last: Last::UnderWay };
-        let asked = state.asked.entry(fetch.id).or_insert(first);
-        asked.tries += 1;
-        if asked.tries > 1 {
-            assert!(asked.urgent, "a prefetch is tried again");
-            assert!(asked.tries <= ATTEMPTS + asked.blocks, "a request is made {} times", asked.tries);
-        }
-        match asked.last {
-            Last::Failed(at) if asked.tries <= ATTEMPTS => {
-                let pause = back_off(asked.tries - 2).as_nanos() as u64;
-                assert!(now >= at.plus(pause), "try {} comes too soon", asked.tries);
-            }
-            Last::Failed(_) | Last::Brought => {
-                assert!(asked.tries == 1 || blocks == 1 && asked.tries > ATTEMPTS, "a request is made once more");
-            }
-            Last::UnderWay => assert_eq!(asked.tries, 1, "a request is made while it is under way"),
-            Last::Lost => panic!("a request is made again that cannot succeed"),
-        }
-        asked.last = Last::UnderWay;
     }
 
     /// The answer to a request of so many bytes, and after how many nanoseconds it comes: `None` is
@@ -192,12 +139,9 @@ impl Storage {
         (answer, (!inline).then_some(delay))
     }
 
-    fn fetch(self: &Arc<Self>, object: &File, mut fetch: Fetch) {
+    fn fetch(self: &Arc<Self>, object: &File, fetch: Fetch) {
         let mut state = self.state.lock();
-        self.hear(&mut state, &fetch);
         let (answer, delay) = self.draw(&mut state, object.device, fetch.len);
-        // The memory is ours until the answer: readers of it must not see it.
-        fetch.buffer.bytes_mut().for_each(|part| part.fill(0xdb));
         state.number += 1;
         let number = state.number;
         state.pending.insert(number, Pending { fetch, edition: object.edition, answer });
@@ -216,6 +160,7 @@ impl Storage {
         let name = || format!("f{}", edition.file);
         let outcome = match answer {
             _ if !self.is_current(edition) => Err(Error::Stale(name())),
+            Answer::CalledOff => Err(Error::CalledOff),
             Answer::Errno(libc::ENOENT) => Err(Error::NotFound(name())),
             Answer::Errno(libc::EACCES) => Err(Error::Denied(name())),
             Answer::Errno(errno) => Err(Error::Refused { name: name(), errno }),
@@ -239,40 +184,32 @@ impl Storage {
     }
 
     fn finish(&self, fetch: Fetch, edition: Edition, outcome: Result<()>) {
-        let at = self.agenda.now();
-        let mut state = self.state.lock();
-        let State { asked, mishaps, .. } = &mut *state;
-        if let Some(asked) = asked.get_mut(&fetch.id) {
-            asked.last = match &outcome {
-                Ok(()) => Last::Brought,
-                Err(error) if error.is_transient() => Last::Failed(at),
-                Err(_) => Last::Lost,
-            };
-            if let Err(error) = &outcome {
-                let bytes = fetch.offset..fetch.offset + fetch.len as u64;
-                let worn = !error.is_transient() || asked.tries >= ATTEMPTS;
-                mishaps.add(Mishap { edition, bytes, at, errno: error.errno(), worn });
-            }
+        if let Err(error) = &outcome {
+            let bytes = fetch.offset..fetch.offset + fetch.len as u64;
+            let mishap = Mishap { edition, bytes, at: self.agenda.now(), errno: error.errno(), worn: true };
+            self.state.lock().mishaps.add(mishap);
         }
-        drop(state);
         fetch.finish(outcome);
     }
 
-    /// Most requests can be called off as long as they wait.
+    /// Most requests can be called off as long as they wait; of some that is heard later.
     fn call_off(&self, device: usize, id: FetchId) {
         let mut state = self.state.lock();
         let found = state.pending.iter().find(|(_, pending)| pending.fetch.id == id).map(|(&number, _)| number);
-        let Some(number) = found.filter(|_| state.dice[device].chance(700)) else { return };
+        let Some(number) = found else { return };
+        match state.dice[device].below(10) {
+            0..4 => {}
+            4..8 => {
+                let pending = state.pending.get_mut(&number).expect("it was found");
+                pending.answer = Answer::CalledOff;
+                return;
+            }
+            _ => return,
+        }
         let Some(Pending { fetch, edition, .. }) = state.pending.remove(&number) else { return };
         drop(state);
         self.finish(fetch, edition, Err(Error::CalledOff));
     }
-}
-
-/// Whether two pieces of memory have a byte in common.
-fn meet(one: *mut [u8], other: *mut [u8]) -> bool {
-    let (one_at, other_at) = (one.cast::<u8>() as usize, other.cast::<u8>() as usize);
-    one_at < other_at + other.len() && other_at < one_at + one.len()
 }
 
 /// Writes the first `len` bytes of what was asked for.
@@ -286,6 +223,20 @@ fn write(fetch: &mut Fetch, edition: Edition, len: usize) {
     }
 }
 
+fn address(device: usize) -> Arc<str> {
+    format!("simulated{device}").into()
+}
+
+/// The number of the file of a name.
+pub(crate) fn number(path: &Path) -> Option<u32> {
+    path.to_str()?.strip_prefix('f')?.parse().ok()
+}
+
+fn identity(address: &Arc<str>, path: &Path, now: Now) -> Identity {
+    let version = Version { size: now.size, modified: i128::from(now.version), ..Version::default() };
+    Identity { name: Name::path(address, path), version }
+}
+
 /// A device, as a source: file f is the name `ff` of device f mod devices.
 struct Device {
     storage: Arc<Storage>,
@@ -295,15 +246,9 @@ struct Device {
 
 impl Device {
     fn number(&self, path: &Path) -> Result<u32> {
-        let number = path.to_str().and_then(|name| name.strip_prefix('f')).and_then(|number| number.parse().ok());
         let (files, devices) = (self.storage.scenario.files.len(), self.storage.scenario.devices.len());
         let here = |&number: &u32| (number as usize) < files && number as usize % devices == self.device;
-        number.filter(here).ok_or_else(|| Error::NotFound(path.display().to_string()))
-    }
-
-    fn identity(&self, path: &Path, now: Now) -> Identity {
-        let version = Version { size: now.size, modified: i128::from(now.version), ..Version::default() };
-        Identity { name: Name::path(&self.address, path), version }
+        number(path).filter(here).ok_or_else(|| Error::NotFound(path.display().to_string()))
     }
 
     fn file(&self, path: &Path) -> Result<File> {
@@ -311,12 +256,12 @@ impl Device {
         let now = self.storage.state.lock().files[number as usize];
         let edition = Edition { file: number, version: now.version };
         let (storage, device) = (Arc::clone(&self.storage), self.device);
-        Ok(File { storage, device, edition, identity: self.identity(path, now) })
+        Ok(File { storage, device, edition, identity: identity(&self.address, path, now) })
     }
 
     fn attributes(&self, path: &Path) -> Result<Attributes> {
         if path.as_os_str().is_empty() {
-            let identity = self.identity(path, Now { version: 0, size: 0 });
+            let identity = identity(&self.address, path, Now { version: 0, size: 0 });
             return Ok(Attributes::plain(Kind::Folder, SystemTime::UNIX_EPOCH, identity));
         }
         let file = self.file(path)?;
@@ -388,9 +333,5 @@ impl Object for File {
 
     fn call_off(&self, fetch: FetchId) {
         self.storage.call_off(self.device, fetch);
-    }
-
-    fn unread(&self, range: Range<u64>) {
-        assert!(range.start < range.end && range.start < self.identity.version.size, "nothing of it was fetched");
     }
 }
