@@ -9,7 +9,7 @@ use forebay_live::engine::{Config, Engine, Lease};
 use forebay_live::told::{Mode, Named};
 use forebay_live::tree::{Branch, Tree};
 use forebay_live::world::World;
-use forebay_source::{Object, Result, Source};
+use forebay_source::{BLOCK, Object, Result, Source};
 use forebay_tier::TieredSource;
 use parking_lot::Mutex;
 
@@ -26,6 +26,9 @@ use crate::witness::Witness;
 
 /// Jobs after readers have gone away within which everything must be over.
 const AFTERWARDS: u64 = 200_000;
+
+/// The longest file after a change.
+const LONGEST: u64 = 4 << 20;
 
 /// The outcome of a life, in numbers.
 #[derive(Default)]
@@ -185,8 +188,23 @@ impl Life {
         // A hit is no event, so what lists may do for it is done with the next one.
         if self.references.swap(references, Ordering::Relaxed) == references {
             engine.audit_stillness();
+            self.lists_follow(engine);
         }
         more
+    }
+
+    /// Where one reader alone reads a list, what it has read lies in the entries that it has
+    /// passed, and in the one that it is at.
+    fn lists_follow(&self, engine: &Arc<Engine>) {
+        let scenario = &self.place.scenario;
+        if scenario.readers > 1 || scenario.often(Fault::Away) > 0 || scenario.often(Fault::Told) == 0 {
+            return;
+        }
+        let changed = if scenario.often(Fault::Change) > 0 { LONGEST } else { 0 };
+        let longest = scenario.files.iter().copied().max().unwrap_or(0).max(changed).div_ceil(BLOCK as u64);
+        for list in engine.audit_lists() {
+            assert!(list.read <= (u64::from(list.passed) + 1) * longest, "a reader is ahead of its list: {list:?}");
+        }
     }
 
     fn acts_later(self: &Arc<Self>, number: usize) {
@@ -309,7 +327,7 @@ impl Life {
         }
         let mut author = self.author.lock();
         let file = author.below(self.place.scenario.files.len() as u64) as u32;
-        let (other, size) = (author.chance(500), author.scale(1, 4 << 20));
+        let (other, size) = (author.chance(500), author.scale(1, LONGEST));
         drop(author);
         let size = if other { size } else { self.place.scenario.files[file as usize] };
         self.place.storage.change(file, size);

@@ -55,9 +55,15 @@ impl Scenario {
             // Most lives have few kinds of faults, and some have all.
             *often = if dice.chance(450) { dice.scale(2, 256) } else { 0 };
         }
+        // Half of the local disks do what they are told: there nothing may be lost.
+        if dice.chance(500) {
+            [Fault::Disk, Fault::Flip, Fault::Full].iter().for_each(|&fault| faults[fault as usize] = 0);
+        }
         for fault in &bounds.without {
             faults[*fault as usize] = 0;
         }
+        // What memory keeps is not asked of a tier.
+        let frames = if faults[Fault::Tier as usize] > 0 { frames.min(dice.scale(16, 400) as u32) } else { frames };
         let files = files.into_iter().take(bounds.files.max(1) as usize).collect();
         let readers = readers.min(bounds.readers.max(1));
         Scenario {
