@@ -1,8 +1,8 @@
 //! The local disk of a life, in memory: it outlives the tiers that are opened on it, one after the
 //! other.
 //!
-//! An operation of it may fail, be done in part, or not be done though the disk says so. Bits of it
-//! flip, other programs fill its file system. When the machine stops, whatever was not synced is
+//! An operation of it may fail, be done in part, or be done elsewhere or not at all though the disk
+//! says so. Bits of it flip, other programs fill its file system. When the machine stops, whatever was not synced is
 //! there, lost or torn, block by block; nothing that the tier does afterwards reaches the disk.
 //!
 //! While an operation is under way the world goes on: jobs of the agenda are done within it.
@@ -49,8 +49,8 @@ pub(crate) struct State {
     session: u64,
     /// Its limits, and what it has written.
     limits: Option<Limits>,
-    /// Operations until the machine stops.
-    until_stop: Option<u64>,
+    /// Operations until the tier is stopped within one.
+    until_stop: Option<UntilStop>,
     /// Bytes of the file system, and those that others take.
     room: u64,
     others: u64,
@@ -67,6 +67,14 @@ struct Limits {
     written: u64,
     /// Bytes that it may still take, as it was told last.
     usable: u64,
+}
+
+/// A tier is stopped within an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct UntilStop {
+    /// How many operations there are until then.
+    pub(crate) left: u64,
+    pub(crate) stop: Stop,
 }
 
 /// How a tier's operations cease to reach the disk.
@@ -99,9 +107,9 @@ impl LocalDisk {
         Arc::new(LocalDisk { agenda, scenario, key, state: Mutex::new(state) })
     }
 
-    /// The disk for the next tier, which has these limits. `until_stop`: the machine stops within
-    /// this operation of it.
-    pub(crate) fn attach(self: &Arc<Self>, options: &Options, until_stop: Option<u64>) -> Arc<Attached> {
+    /// The disk for the next tier, which has these limits. It may be stopped within an
+    /// operation.
+    pub(crate) fn attach(self: &Arc<Self>, options: &Options, until_stop: Option<UntilStop>) -> Arc<Attached> {
         let began = self.now();
         let mut state = self.state.lock();
         state.session += 1;
@@ -157,7 +165,9 @@ impl LocalDisk {
             (0..times).for_each(|_| meanwhile());
         }
         let mut state = self.state.lock();
-        state.until_stop = state.until_stop.map(|left| left.saturating_sub(1));
+        if let Some(until) = &mut state.until_stop {
+            until.left = until.left.saturating_sub(1);
+        }
         state.session == session && state.limits.is_some()
     }
 
@@ -192,9 +202,9 @@ impl State {
         files.retain(|_, file| file.survives(dice));
     }
 
-    /// Whether the machine is to stop within this operation.
-    fn is_last(&self) -> bool {
-        self.until_stop == Some(0)
+    /// How the tier is to be stopped within this operation, if it is.
+    fn last(&self) -> Option<Stop> {
+        self.until_stop.filter(|until| until.left == 0).map(|until| until.stop)
     }
 
     /// A bit flips, wherever something was written.
@@ -289,10 +299,12 @@ impl Disk for Attached {
         }
         state.writes(len, now);
         let failed = self.disk.fails(&mut state);
-        let (last, lies) = (state.is_last(), self.disk.lies(&mut state));
+        let (last, lies, astray) = (state.last(), self.disk.lies(&mut state), state.dice.chance(500));
         let blocks = len as u64 / 4096;
-        let done = if last || failed.is_err() { state.dice.below(blocks + 1) as usize * 4096 } else { len };
-        if !lies {
+        let done = if last.is_some() || failed.is_err() { state.dice.below(blocks + 1) as usize * 4096 } else { len };
+        let elsewhere = state.dice.below((FILE - len as u64) / 4096 + 1) * 4096;
+        let offset = if lies && astray { elsewhere } else { offset };
+        if !lies || astray {
             let modified = UNIX_EPOCH + Duration::from_secs(state.dice.below(1 << 32));
             let to = state.files.values_mut().find(|other| other.is(file));
             match to {
@@ -301,8 +313,8 @@ impl Disk for Attached {
                 None => Local.write(file, offset, from, done)?,
             }
         }
-        if last {
-            state.stop(Stop::Machine);
+        if let Some(stop) = last {
+            state.stop(stop);
         }
         failed
     }
@@ -311,8 +323,8 @@ impl Disk for Attached {
         let reaches = self.disk.begins(self.session);
         let mut state = self.disk.state.lock();
         self.disk.fails(&mut state)?;
-        if state.is_last() {
-            state.stop(Stop::Machine);
+        if let Some(stop) = state.last() {
+            state.stop(stop);
         }
         let lies = self.disk.lies(&mut state);
         if reaches && state.limits.is_some() && !lies {

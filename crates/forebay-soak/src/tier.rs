@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use crate::agenda::Agenda;
 use crate::bounds::Fault;
 use crate::dice::{Dice, Who};
-use crate::disk::{LocalDisk, Meanwhile, Stop};
+use crate::disk::{LocalDisk, Meanwhile, Stop, UntilStop};
 use crate::memory::File;
 use crate::reference::Edition;
 use crate::scenario::Scenario;
@@ -89,21 +89,18 @@ impl Tier {
         session
     }
 
-    /// The limits of the next session, how it ends, and within which operation the machine stops.
-    fn draw(&self) -> (Options, End, Option<u64>) {
+    /// The limits of the next session, how it ends, and whether it does within an operation.
+    fn draw(&self) -> (Options, End, Option<UntilStop>) {
         let mut dice = self.dice.lock();
         let mut options = self.limits.clone();
         if dice.chance(150) {
             options.size = size(&mut dice);
         }
         let (crashes, machine, midst) = (dice.chance(600), dice.chance(700), dice.chance(600));
-        let (crashes, operation) = (crashes && self.scenario.often(Fault::Crash) > 0, dice.scale(1, 60));
-        let end = match () {
-            () if !crashes => End::Close,
-            () if machine => End::Stop(Stop::Machine),
-            () => End::Stop(Stop::Process),
-        };
-        (options, end, (crashes && machine && midst).then_some(operation))
+        let (crashes, left) = (crashes && self.scenario.often(Fault::Crash) > 0, dice.scale(1, 60));
+        let stop = if machine { Stop::Machine } else { Stop::Process };
+        let end = if crashes { End::Stop(stop) } else { End::Close };
+        (options, end, (crashes && midst).then_some(UntilStop { left, stop }))
     }
 
     /// Whether the disk does what it is told to, and nothing else.
