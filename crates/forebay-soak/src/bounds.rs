@@ -45,11 +45,13 @@ pub enum Fault {
     Crash,
     /// The clock jumps ahead.
     Jump,
+    /// Files are dealt out over all devices.
+    Set,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 18] = [
+    pub const ALL: [Fault; 19] = [
         Fault::Transient,
         Fault::Permanent,
         Fault::Short,
@@ -68,6 +70,7 @@ impl Fault {
         Fault::Full,
         Fault::Crash,
         Fault::Jump,
+        Fault::Set,
     ];
 
     /// Its name on the command line.
@@ -91,6 +94,7 @@ impl Fault {
             Fault::Full => "full",
             Fault::Crash => "crash",
             Fault::Jump => "jump",
+            Fault::Set => "set",
         }
     }
 }

@@ -9,6 +9,7 @@ use forebay_live::engine::{Config, Engine, Lease};
 use forebay_live::told::{Mode, Named};
 use forebay_live::tree::{Branch, Tree};
 use forebay_live::world::World;
+use forebay_source::striped::StripedSource;
 use forebay_source::{BLOCK, Object, Result, Source};
 use forebay_tier::TieredSource;
 use parking_lot::Mutex;
@@ -105,23 +106,30 @@ impl Place {
         life.ends(&engine);
     }
 
-    /// The tree over all devices, each behind the tier, if there is one.
+    /// The tree over all devices, each behind the tier, if there is one; or over the set of them.
     fn tree(&self, engine: &Arc<Engine>, session: Option<&Session>) -> Arc<Tree> {
-        let several = self.scenario.devices.len() > 1;
+        let branches = self.scenario.branches();
         let source = |device: usize| -> Arc<dyn Source> {
-            let storage = self.storage.source(device);
+            let storage = self.storage(device);
             self.witness.before(match session {
                 Some(session) => Arc::new(TieredSource::new(storage, Arc::clone(&session.tiers))),
                 None => storage,
             })
         };
         let branch = |device: usize| Branch {
-            name: several.then(|| format!("d{device}").into()),
+            name: (branches > 1).then(|| format!("d{device}").into()),
             source: source(device),
             device: DeviceId(device as u16),
         };
-        let branches = (0..self.scenario.devices.len()).map(branch).collect();
+        let branches = (0..branches).map(branch).collect();
         Arc::new(Tree::new(Arc::clone(engine), branches).expect("sources with names of their own"))
+    }
+
+    /// The storage of a branch.
+    fn storage(&self, device: usize) -> Arc<dyn Source> {
+        let Some(stripes) = self.scenario.stripes else { return self.storage.source(device) };
+        let members = (0..self.scenario.devices.len()).map(|device| self.storage.source(device)).collect();
+        Arc::new(StripedSource::new(stripes.unit(), members).expect("it was possible before"))
     }
 }
 
@@ -231,7 +239,7 @@ impl Life {
     }
 
     fn opens(self: &Arc<Self>, number: usize, file: u32) {
-        let device = file as usize % self.place.scenario.devices.len();
+        let device = file as usize % self.place.scenario.branches();
         let life = Arc::clone(self);
         let then = move |object: Result<Arc<dyn Object>>| life.has_opened(number, file, device, object);
         self.tree.branches()[device].source.open_then(format!("f{file}").as_ref(), Box::new(then));
@@ -307,9 +315,9 @@ impl Life {
 
     /// The path of a file in the tree.
     fn path(&self, file: u32) -> PathBuf {
-        match self.place.scenario.devices.len() {
+        match self.place.scenario.branches() {
             1 => format!("f{file}").into(),
-            devices => format!("d{}/f{file}", file as usize % devices).into(),
+            branches => format!("d{}/f{file}", file as usize % branches).into(),
         }
     }
 

@@ -3,6 +3,7 @@
 use forebay_core::presets::entries;
 use forebay_core::{DeviceCost, Policy, Referenced};
 use forebay_live::budget::Budget;
+use forebay_source::striped::Stripes;
 
 use crate::bounds::{Bounds, Fault};
 use crate::dice::{Dice, Who};
@@ -28,6 +29,8 @@ pub struct Scenario {
     pub files: Vec<u64>,
     /// How many readers there are.
     pub readers: u32,
+    /// How files are dealt out, if all devices are a set. Each file lies on all of them then.
+    pub stripes: Option<Stripes>,
     /// How often each fault happens, in thousandths, by the order of [`Fault::ALL`].
     faults: [u64; Fault::ALL.len()],
 }
@@ -62,6 +65,9 @@ impl Scenario {
         for fault in &bounds.without {
             faults[*fault as usize] = 0;
         }
+        let unit = 4096 << dice.below(8);
+        let set = faults[Fault::Set as usize] > 0 && devices.len() > 1;
+        let stripes = set.then(|| Stripes::new(unit, devices.len()).expect("whole blocks, and few members"));
         // What memory keeps is not asked of a tier.
         let frames = if faults[Fault::Tier as usize] > 0 { frames.min(dice.scale(16, 400) as u32) } else { frames };
         let files = files.into_iter().take(bounds.files.max(1) as usize).collect();
@@ -76,8 +82,14 @@ impl Scenario {
             devices,
             files,
             readers,
+            stripes,
             faults,
         }
+    }
+
+    /// The branches of its tree: a device each, or the set of all.
+    pub(crate) fn branches(&self) -> usize {
+        if self.stripes.is_some() { 1 } else { self.devices.len() }
     }
 
     /// How often a fault happens, in thousandths.

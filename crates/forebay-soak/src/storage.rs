@@ -53,6 +53,7 @@ struct Now {
 struct Pending {
     fetch: Fetch,
     edition: Edition,
+    device: usize,
     answer: Answer,
 }
 
@@ -92,6 +93,11 @@ impl Storage {
     /// Whether an edition is what its file is now.
     pub(crate) fn is_current(&self, edition: Edition) -> bool {
         self.state.lock().files[edition.file as usize].version == edition.version
+    }
+
+    /// Whether a file has changed since the beginning.
+    pub(crate) fn has_changed(&self, file: u32) -> bool {
+        self.state.lock().files[file as usize].version > 1
     }
 
     /// Whether a request failed so: see [`Mishaps::explain`].
@@ -144,7 +150,7 @@ impl Storage {
         let (answer, delay) = self.draw(&mut state, object.device, fetch.len);
         state.number += 1;
         let number = state.number;
-        state.pending.insert(number, Pending { fetch, edition: object.edition, answer });
+        state.pending.insert(number, Pending { fetch, edition: object.edition, device: object.device, answer });
         drop(state);
         match delay {
             None => self.complete(number),
@@ -156,7 +162,9 @@ impl Storage {
     }
 
     fn complete(&self, number: u64) {
-        let Some(Pending { mut fetch, edition, answer }) = self.state.lock().pending.remove(&number) else { return };
+        let Some(Pending { mut fetch, edition, device, answer }) = self.state.lock().pending.remove(&number) else {
+            return;
+        };
         let name = || format!("f{}", edition.file);
         let outcome = match answer {
             _ if !self.is_current(edition) => Err(Error::Stale(name())),
@@ -168,28 +176,52 @@ impl Storage {
                 Err(Error::GivenUp { name: name(), reason: "told to".into(), after: Duration::from_secs(9) })
             }
             Answer::Some(bytes) => {
-                write(&mut fetch, edition, bytes);
+                self.write(&mut fetch, edition, device, bytes);
                 Err(Error::Storage { name: name(), reason: "told to fail".into() })
             }
             Answer::Bytes { near } => {
                 let len = fetch.len;
-                write(&mut fetch, edition, len);
+                self.write(&mut fetch, edition, device, len);
                 if near {
                     fetch.buffer.set_near();
                 }
                 Ok(())
             }
         };
-        self.finish(fetch, edition, outcome);
+        self.finish(fetch, edition, device, outcome);
     }
 
-    fn finish(&self, fetch: Fetch, edition: Edition, outcome: Result<()>) {
+    fn finish(&self, fetch: Fetch, edition: Edition, device: usize, outcome: Result<()>) {
         if let Err(error) = &outcome {
-            let bytes = fetch.offset..fetch.offset + fetch.len as u64;
+            let last = fetch.offset + (fetch.len as u64).max(1) - 1;
+            let bytes = self.place(device, fetch.offset)..self.place(device, last) + 1;
             let mishap = Mishap { edition, bytes, at: self.agenda.now(), errno: error.errno(), worn: true };
             self.state.lock().mishaps.add(mishap);
         }
         fetch.finish(outcome);
+    }
+
+    /// Writes the first `len` bytes of what was asked for.
+    fn write(&self, fetch: &mut Fetch, edition: Edition, device: usize, len: usize) {
+        let mut offset = fetch.offset;
+        let mut left = len;
+        for block in fetch.buffer.bytes_mut().flat_map(|part| part.chunks_mut(BLOCK)) {
+            let n = block.len().min(left);
+            edition.fill(self.place(device, offset), &mut block[..n]);
+            (offset, left) = (offset + n as u64, left - n);
+        }
+    }
+
+    /// The byte of a file that is the one at `offset` on a device.
+    fn place(&self, device: usize, offset: u64) -> u64 {
+        let Some(stripes) = self.scenario.stripes else { return offset };
+        let (chunk, within) = (offset / stripes.unit(), offset % stripes.unit());
+        (chunk * u64::from(stripes.members()) + device as u64) * stripes.unit() + within
+    }
+
+    /// Bytes of a file on a device.
+    fn share(&self, device: usize, size: u64) -> u64 {
+        self.scenario.stripes.map_or(size, |stripes| stripes.share(size, device))
     }
 
     /// Most requests can be called off as long as they wait; of some that is heard later.
@@ -206,20 +238,9 @@ impl Storage {
             }
             _ => return,
         }
-        let Some(Pending { fetch, edition, .. }) = state.pending.remove(&number) else { return };
+        let Some(Pending { fetch, edition, device, .. }) = state.pending.remove(&number) else { return };
         drop(state);
-        self.finish(fetch, edition, Err(Error::CalledOff));
-    }
-}
-
-/// Writes the first `len` bytes of what was asked for.
-fn write(fetch: &mut Fetch, edition: Edition, len: usize) {
-    let mut offset = fetch.offset;
-    let mut left = len;
-    for part in fetch.buffer.bytes_mut() {
-        let n = part.len().min(left);
-        edition.fill(offset, &mut part[..n]);
-        (offset, left) = (offset + n as u64, left - n);
+        self.finish(fetch, edition, device, Err(Error::CalledOff));
     }
 }
 
@@ -247,13 +268,15 @@ struct Device {
 impl Device {
     fn number(&self, path: &Path) -> Result<u32> {
         let (files, devices) = (self.storage.scenario.files.len(), self.storage.scenario.devices.len());
-        let here = |&number: &u32| (number as usize) < files && number as usize % devices == self.device;
+        let set = self.storage.scenario.stripes.is_some();
+        let here = |&number: &u32| (number as usize) < files && (set || number as usize % devices == self.device);
         number(path).filter(here).ok_or_else(|| Error::NotFound(path.display().to_string()))
     }
 
     fn file(&self, path: &Path) -> Result<File> {
         let number = self.number(path)?;
         let now = self.storage.state.lock().files[number as usize];
+        let now = Now { size: self.storage.share(self.device, now.size), ..now };
         let edition = Edition { file: number, version: now.version };
         let (storage, device) = (Arc::clone(&self.storage), self.device);
         Ok(File { storage, device, edition, identity: identity(&self.address, path, now) })

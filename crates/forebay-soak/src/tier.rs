@@ -61,7 +61,8 @@ impl Tier {
         let mut dice = Dice::of(scenario.seed, Who::Tier);
         let disk = LocalDisk::new(scenario, agenda, Dice::of(scenario.seed ^ 1, Who::Tier));
         let limits = limits(&mut dice);
-        if dice.chance(600) {
+        // A set has names of its own.
+        if dice.chance(600) && scenario.stripes.is_none() {
             former(&disk, scenario, storage, &mut dice);
         }
         let (scenario, agenda) = (Arc::clone(scenario), agenda.clone());
