@@ -91,7 +91,7 @@ impl File {
     pub(crate) fn survives(&mut self, dice: &mut Dice) -> bool {
         let lost = *dice.pick(&[0, 100, 500, 1000]);
         for (block, before) in std::mem::take(&mut self.before) {
-            let torn = dice.chance(100);
+            let torn = dice.chance(250);
             let from = if torn { dice.below((BLOCK / SECTOR) as u64) as usize * SECTOR } else { 0 };
             if torn || dice.chance(lost) {
                 let mut now = self.block(block).expect("memory can be read");
