@@ -120,7 +120,10 @@ impl Session {
         let pause = self.tier.dice.lock().scale(1000, 2_000_000_000);
         let session = Arc::clone(self);
         self.tier.agenda.later(pause, move || {
-            if writer.round(Duration::ZERO) {
+            let more = writer.round(Duration::ZERO);
+            let TierFigures { pieces, files, .. } = session.figures();
+            assert!(files > 0 || pieces == 0, "{pieces} pieces are in no file");
+            if more {
                 session.writes_later(writer);
             }
         });
