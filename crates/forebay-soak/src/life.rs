@@ -96,7 +96,7 @@ impl Place {
             let session = self.tier.as_ref().map(|tier| tier.open(Life::meanwhile(life)));
             let tree = self.tree(&engine, session.as_deref());
             let readers = 0..scenario.readers;
-            let readers = readers.map(|number| Mutex::new(Reader::new(number, seed))).collect();
+            let readers = readers.map(|number| Mutex::new(Reader::new(number, seed, scenario))).collect();
             let author = Mutex::new(Dice::of(seed, Who::Author));
             let (over, references) = (AtomicBool::new(false), AtomicU64::new(0));
             Life { place: Arc::clone(self), tree, session, readers, author, over, references }

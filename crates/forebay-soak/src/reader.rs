@@ -93,9 +93,9 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn new(number: u32, seed: u64) -> Reader {
+    pub(crate) fn new(number: u32, seed: u64, scenario: &Scenario) -> Reader {
         let mut dice = Dice::of(seed, Who::Reader(u64::from(number)));
-        let longest = dice.scale(512, 2 << 20);
+        let longest = dice.scale(scenario.reads, 2 << 20);
         let depth = if dice.chance(700) { 1 } else { dice.from(2, 6) as u32 };
         let tells = dice.chance(500);
         Reader {

@@ -29,6 +29,8 @@ pub struct Scenario {
     pub files: Vec<u64>,
     /// How many readers there are.
     pub readers: u32,
+    /// The longest read of each reader has at least so many bytes.
+    pub reads: u64,
     /// How files are dealt out, if all devices are a set. Each file lies on all of them then.
     pub stripes: Option<Stripes>,
     /// How often each fault happens, in thousandths, by the order of [`Fault::ALL`].
@@ -70,7 +72,11 @@ impl Scenario {
         let stripes = set.then(|| Stripes::new(unit, devices.len()).expect("whole blocks, and few members"));
         // What memory keeps is not asked of a tier.
         let frames = if faults[Fault::Tier as usize] > 0 { frames.min(dice.scale(16, 400) as u32) } else { frames };
-        let files = files.into_iter().take(bounds.files.max(1) as usize).collect();
+        // A tier gives up segments once so much is read that it is full.
+        let large = dice.chance(100) && faults[Fault::Tier as usize] > 0;
+        let longer = |size: u64| if large { size.max(4 << 20) } else { size };
+        let (files, reads) = (files.into_iter().map(longer), if large { 256 << 10 } else { 512 });
+        let files = files.take(bounds.files.max(1) as usize).collect();
         let readers = readers.min(bounds.readers.max(1));
         Scenario {
             seed,
@@ -82,6 +88,7 @@ impl Scenario {
             devices,
             files,
             readers,
+            reads,
             stripes,
             faults,
         }

@@ -111,7 +111,7 @@ impl Tier {
 
     /// Events of the next session.
     pub(crate) fn length(&self) -> u64 {
-        self.dice.lock().scale(60, 1500)
+        self.dice.lock().scale(60, 4000)
     }
 }
 
