@@ -224,7 +224,7 @@ impl State {
         let Some(rate) = limits.options.writes else { return };
         let passed = now.saturating_sub(limits.began).as_secs_f64();
         // The bucket at the beginning, what comes, and tables, which do not wait.
-        let most = (16u64 << 20).max(rate.saturating_mul(2)) as f64 + rate as f64 * passed + f64::from(8 << 20);
+        let most = (16u64 << 20).max(rate.saturating_mul(2)) as f64 + rate as f64 * passed + f64::from(1 << 20);
         assert!(limits.written as f64 <= most, "{} bytes written after {passed} s of {rate} each", limits.written);
     }
 }
