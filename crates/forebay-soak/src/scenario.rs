@@ -60,9 +60,9 @@ impl Scenario {
             // Most lives have few kinds of faults, and some have all.
             *often = if dice.chance(450) { dice.scale(2, 256) } else { 0 };
         }
-        // Half of the local disks do what they are told: there nothing may be lost.
+        // Half of the local disks do what they are told: there nothing may be damaged.
         if dice.chance(500) {
-            [Fault::Disk, Fault::Flip, Fault::Full].iter().for_each(|&fault| faults[fault as usize] = 0);
+            [Fault::Disk, Fault::Flip].iter().for_each(|&fault| faults[fault as usize] = 0);
         }
         for fault in &bounds.without {
             faults[*fault as usize] = 0;

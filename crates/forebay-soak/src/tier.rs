@@ -39,7 +39,7 @@ pub(crate) struct Tier {
 pub(crate) struct Session {
     tier: Arc<Tier>,
     pub(crate) tiers: Arc<Tiers>,
-    /// Pieces that are to be found again; `None` if the disk is not to be trusted.
+    /// Pieces that are to be found again; `None` if some may be lost.
     lie: Option<u32>,
     recovered: AtomicBool,
     end: End,
@@ -82,7 +82,7 @@ impl Tier {
         let opened = Tiers::in_rounds(options, &host);
         let (tiers, Rounds { writer, recovery }) = opened.unwrap_or_else(|error| panic!("no tier: {error}"));
         // Files that are too many are gone now.
-        let lie = self.trusts().then(|| self.disk.pieces());
+        let lie = self.trusts().then(|| self.disk.pieces()).filter(|_| self.has_room());
         self.disk.meanwhile(Some(meanwhile));
         let session = Arc::new(Session { tier: Arc::clone(self), tiers, lie, recovered: AtomicBool::new(false), end });
         session.writes_later(writer);
@@ -106,7 +106,12 @@ impl Tier {
 
     /// Whether the disk does what it is told to, and nothing else.
     fn trusts(&self) -> bool {
-        [Fault::Disk, Fault::Flip, Fault::Full].iter().all(|&fault| self.scenario.often(fault) == 0)
+        [Fault::Disk, Fault::Flip].iter().all(|&fault| self.scenario.often(fault) == 0)
+    }
+
+    /// Whether others leave the tier its room.
+    fn has_room(&self) -> bool {
+        self.scenario.often(Fault::Full) == 0
     }
 
     /// Events of the next session.
@@ -175,7 +180,7 @@ impl Session {
         let figures = self.figures();
         if tier.trusts() && attached {
             assert_eq!((figures.damaged, figures.read_errors, figures.write_errors), (0, 0, 0), "{figures:?}");
-            *tier.kept.lock() = u32::try_from(figures.pieces).ok();
+            *tier.kept.lock() = u32::try_from(figures.pieces).ok().filter(|_| tier.has_room());
         }
         tier.disk.detach(Stop::Process);
     }
