@@ -33,11 +33,25 @@ pub enum Fault {
     Label,
     /// A disk tier brings a request.
     Near,
+    /// There is a disk tier, which is closed and opened again.
+    Tier,
+    /// An operation of the tier's disk fails, or is not done though the disk says so.
+    Disk,
+    /// A bit of the tier's disk flips.
+    Flip,
+    /// The file system of the tier gets full.
+    Full,
+    /// The tier's process is killed, or its machine stops, which loses or tears what was not synced.
+    Crash,
+    /// The clock jumps ahead.
+    Jump,
+    /// Files are dealt out over all devices.
+    Set,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 12] = [
+    pub const ALL: [Fault; 19] = [
         Fault::Transient,
         Fault::Permanent,
         Fault::Short,
@@ -50,6 +64,13 @@ impl Fault {
         Fault::Lease,
         Fault::Label,
         Fault::Near,
+        Fault::Tier,
+        Fault::Disk,
+        Fault::Flip,
+        Fault::Full,
+        Fault::Crash,
+        Fault::Jump,
+        Fault::Set,
     ];
 
     /// Its name on the command line.
@@ -67,6 +88,13 @@ impl Fault {
             Fault::Lease => "lease",
             Fault::Label => "label",
             Fault::Near => "near",
+            Fault::Tier => "tier",
+            Fault::Disk => "disk",
+            Fault::Flip => "flip",
+            Fault::Full => "full",
+            Fault::Crash => "crash",
+            Fault::Jump => "jump",
+            Fault::Set => "set",
         }
     }
 }

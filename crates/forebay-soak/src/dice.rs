@@ -16,6 +16,8 @@ pub(crate) enum Who {
     Reader(u64),
     /// The author, who changes files.
     Author,
+    /// The disk tier: its limits, and its disk.
+    Tier,
 }
 
 /// Seeded draws.
@@ -29,6 +31,7 @@ impl Dice {
             Who::Scenario => 1,
             Who::Agenda => 2,
             Who::Author => 3,
+            Who::Tier => 4,
             Who::Device(number) => 0x100 + number,
             Who::Reader(number) => 0x1_0000 + number,
         };

@@ -5,8 +5,15 @@
 //!   seed ─▶ scenario ─▶ readers ── open, read, seek, tell, close ──▶ forebay-live: tree, engine, core
 //!                          ▲                                             │          ▲
 //!                          └── every byte, every error: `reference` ◀────┘   fetch  │ late, wrong, out of order
-//!              `agenda`: one thread, virtual time, order by seed             storage with faults
+//!              `agenda`: one thread, virtual time, order by seed               witness
+//!                                                                                   │
+//!                                                                    forebay-tier, on a local disk with faults
+//!                                                                                   │
+//!                                                                          storage with faults
 //! ```
+//!
+//! Some lives have a disk tier. It is closed, or its process is killed, or its machine stops; then it
+//! is opened again on the same disk, with a new engine.
 //!
 //! After every event the engine is audited ([`forebay_live::engine::Engine::audit`]), and once
 //! everybody has gone away nothing may be left. A run depends on nothing but its scenario. A
@@ -15,13 +22,17 @@
 mod agenda;
 mod bounds;
 mod dice;
+mod disk;
 mod life;
+mod memory;
 mod reader;
 mod reference;
 mod scenario;
 mod shrink;
 mod storage;
+mod tier;
 mod watch;
+mod witness;
 
 pub use bounds::{Bounds, Fault, UnknownFault};
 pub use scenario::Scenario;

@@ -85,15 +85,17 @@ pub(crate) struct Reader {
     /// Reads under way, and how many there may be.
     under_way: u32,
     depth: u32,
+    /// The file that it had open last.
+    last: u32,
     /// Files that it has told, and not read yet.
     plan: VecDeque<Entry>,
     tells: bool,
 }
 
 impl Reader {
-    pub(crate) fn new(number: u32, scenario: &Scenario) -> Reader {
-        let mut dice = Dice::of(scenario.seed, Who::Reader(u64::from(number)));
-        let longest = dice.scale(512, 2 << 20);
+    pub(crate) fn new(number: u32, seed: u64, scenario: &Scenario) -> Reader {
+        let mut dice = Dice::of(seed, Who::Reader(u64::from(number)));
+        let longest = dice.scale(scenario.reads, 2 << 20);
         let depth = if dice.chance(700) { 1 } else { dice.from(2, 6) as u32 };
         let tells = dice.chance(500);
         Reader {
@@ -110,6 +112,7 @@ impl Reader {
             longest,
             under_way: 0,
             depth,
+            last: 0,
             plan: VecDeque::new(),
             tells,
         }
@@ -175,9 +178,10 @@ impl Reader {
         if skips {
             self.plan.pop_front();
         }
-        let any = self.dice.below(files) as u32;
+        let (any, returns) = (self.dice.below(files) as u32, self.dice.chance(200));
+        let any = if returns { self.last } else { any };
         let file = self.plan.front().map_or(any, |entry| entry.file);
-        self.opening = true;
+        (self.opening, self.last) = (true, file);
         Step::Open(file)
     }
 

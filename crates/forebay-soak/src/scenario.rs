@@ -3,6 +3,7 @@
 use forebay_core::presets::entries;
 use forebay_core::{DeviceCost, Policy, Referenced};
 use forebay_live::budget::Budget;
+use forebay_source::striped::Stripes;
 
 use crate::bounds::{Bounds, Fault};
 use crate::dice::{Dice, Who};
@@ -28,6 +29,10 @@ pub struct Scenario {
     pub files: Vec<u64>,
     /// How many readers there are.
     pub readers: u32,
+    /// The longest read of each reader has at least so many bytes.
+    pub reads: u64,
+    /// How files are dealt out, if all devices are a set. Each file lies on all of them then.
+    pub stripes: Option<Stripes>,
     /// How often each fault happens, in thousandths, by the order of [`Fault::ALL`].
     faults: [u64; Fault::ALL.len()],
 }
@@ -55,10 +60,23 @@ impl Scenario {
             // Most lives have few kinds of faults, and some have all.
             *often = if dice.chance(450) { dice.scale(2, 256) } else { 0 };
         }
+        // Half of the local disks do what they are told: there nothing may be damaged.
+        if dice.chance(500) {
+            [Fault::Disk, Fault::Flip].iter().for_each(|&fault| faults[fault as usize] = 0);
+        }
         for fault in &bounds.without {
             faults[*fault as usize] = 0;
         }
-        let files = files.into_iter().take(bounds.files.max(1) as usize).collect();
+        let unit = 4096 << dice.below(8);
+        let set = faults[Fault::Set as usize] > 0 && devices.len() > 1;
+        let stripes = set.then(|| Stripes::new(unit, devices.len()).expect("whole blocks, and few members"));
+        // What memory keeps is not asked of a tier.
+        let frames = if faults[Fault::Tier as usize] > 0 { frames.min(dice.scale(16, 400) as u32) } else { frames };
+        // A tier gives up segments once so much is read that it is full.
+        let large = dice.chance(100) && faults[Fault::Tier as usize] > 0;
+        let longer = |size: u64| if large { size.max(4 << 20) } else { size };
+        let (files, reads) = (files.into_iter().map(longer), if large { 256 << 10 } else { 512 });
+        let files = files.take(bounds.files.max(1) as usize).collect();
         let readers = readers.min(bounds.readers.max(1));
         Scenario {
             seed,
@@ -70,8 +88,15 @@ impl Scenario {
             devices,
             files,
             readers,
+            reads,
+            stripes,
             faults,
         }
+    }
+
+    /// The branches of its tree: a device each, or the set of all.
+    pub(crate) fn branches(&self) -> usize {
+        if self.stripes.is_some() { 1 } else { self.devices.len() }
     }
 
     /// How often a fault happens, in thousandths.

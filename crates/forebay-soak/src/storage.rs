@@ -1,14 +1,13 @@
 //! Storage that is late, fails, hangs and comes back, brings less than it was asked for, answers
-//! out of order, and whose files change. It also says when it is asked for what nobody may ask.
+//! out of order, and whose files change.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use forebay_core::Instant;
-use forebay_live::retry::{ATTEMPTS, back_off};
 use forebay_live::world::World;
 use forebay_source::{
     Attributes, BLOCK, Entry, Error, Fetch, FetchId, Identity, Kind, Listed, Listing, Name, Object, Result, Run,
@@ -40,7 +39,6 @@ struct State {
     dice: Vec<Dice>,
     pending: BTreeMap<u64, Pending>,
     number: u64,
-    asked: HashMap<FetchId, Asked>,
     mishaps: Mishaps,
 }
 
@@ -55,26 +53,8 @@ struct Now {
 struct Pending {
     fetch: Fetch,
     edition: Edition,
+    device: usize,
     answer: Answer,
-}
-
-/// A request by its name, as often as it was made.
-struct Asked {
-    tries: u32,
-    /// The blocks of its first try.
-    blocks: u32,
-    urgent: bool,
-    last: Last,
-}
-
-/// The fate of a request's last try.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Last {
-    UnderWay,
-    Brought,
-    /// It failed at this moment, and may be tried again.
-    Failed(Instant),
-    Lost,
 }
 
 /// An answer, drawn when the request is made.
@@ -87,27 +67,21 @@ enum Answer {
     Some(usize),
     Errno(i32),
     GivenUp,
+    CalledOff,
 }
 
 impl Storage {
     pub(crate) fn new(scenario: &Arc<Scenario>, agenda: &Agenda) -> Arc<Storage> {
         let files = scenario.files.iter().map(|&size| Now { version: 1, size }).collect();
         let dice = (0..scenario.devices.len() as u64).map(|device| Dice::of(scenario.seed, Who::Device(device)));
-        let state = State {
-            files,
-            dice: dice.collect(),
-            pending: BTreeMap::new(),
-            number: 0,
-            asked: HashMap::new(),
-            mishaps: Mishaps::default(),
-        };
+        let state =
+            State { files, dice: dice.collect(), pending: BTreeMap::new(), number: 0, mishaps: Mishaps::default() };
         Arc::new(Storage { scenario: Arc::clone(scenario), agenda: agenda.clone(), state: Mutex::new(state) })
     }
 
     /// The source of a device.
     pub(crate) fn source(self: &Arc<Self>, device: usize) -> Arc<dyn Source> {
-        let address = format!("simulated{device}").into();
-        Arc::new(Device { storage: Arc::clone(self), device, address })
+        Arc::new(Device { storage: Arc::clone(self), device, address: address(device) })
     }
 
     /// A file has another version from now on.
@@ -121,47 +95,26 @@ impl Storage {
         self.state.lock().files[edition.file as usize].version == edition.version
     }
 
-    /// Whether a read may have failed so: see [`Mishaps::explain`].
+    /// Whether a file has changed since the beginning.
+    pub(crate) fn has_changed(&self, file: u32) -> bool {
+        self.state.lock().files[file as usize].version > 1
+    }
+
+    /// Whether a request failed so: see [`Mishaps::explain`].
     pub(crate) fn explains(&self, edition: Edition, bytes: &Range<u64>, since: Instant, errno: i32) -> bool {
         self.state.lock().mishaps.explain(edition, bytes, since, errno)
+    }
+
+    /// The identity of a file as it is now.
+    pub(crate) fn identity(&self, file: u32) -> Identity {
+        let now = self.state.lock().files[file as usize];
+        let device = file as usize % self.scenario.devices.len();
+        identity(&address(device), format!("f{file}").as_ref(), now)
     }
 
     /// Requests that wait for their answers.
     pub(crate) fn pending(&self) -> usize {
         self.state.lock().pending.len()
-    }
-
-    /// A request is made: panics if it may not be.
-    fn hear(&self, state: &mut State, fetch: &Fetch) {
-        let now = self.agenda.now();
-        assert!(fetch.offset.is_multiple_of(BLOCK as u64) && !fetch.buffer.is_empty(), "a fetch of no block");
-        let buffer = fetch.buffer.len();
-        assert!(fetch.len <= buffer && fetch.len + BLOCK > buffer, "{} bytes into {buffer}", fetch.len);
-        for other in state.pending.values() {
-            let shared =
-                fetch.buffer.parts().iter().any(|part| other.fetch.buffer.parts().iter().any(|it| meet(*part, *it)));
-            assert!(!shared, "a frame is filled by two fetches");
-        }
-        let blocks = (buffer / BLOCK) as u32;
-        let first = Asked { tries: 0, blocks, urgent: fetch.urgent, last: Last::UnderWay };
-        let asked = state.asked.entry(fetch.id).or_insert(first);
-        asked.tries += 1;
-        if asked.tries > 1 {
-            assert!(asked.urgent, "a prefetch is tried again");
-            assert!(asked.tries <= ATTEMPTS + asked.blocks, "a request is made {} times", asked.tries);
-        }
-        match asked.last {
-            Last::Failed(at) if asked.tries <= ATTEMPTS => {
-                let pause = back_off(asked.tries - 2).as_nanos() as u64;
-                assert!(now >= at.plus(pause), "try {} comes too soon", asked.tries);
-            }
-            Last::Failed(_) | Last::Brought => {
-                assert!(asked.tries == 1 || blocks == 1 && asked.tries > ATTEMPTS, "a request is made once more");
-            }
-            Last::UnderWay => assert_eq!(asked.tries, 1, "a request is made while it is under way"),
-            Last::Lost => panic!("a request is made again that cannot succeed"),
-        }
-        asked.last = Last::UnderWay;
     }
 
     /// The answer to a request of so many bytes, and after how many nanoseconds it comes: `None` is
@@ -192,15 +145,12 @@ impl Storage {
         (answer, (!inline).then_some(delay))
     }
 
-    fn fetch(self: &Arc<Self>, object: &File, mut fetch: Fetch) {
+    fn fetch(self: &Arc<Self>, object: &File, fetch: Fetch) {
         let mut state = self.state.lock();
-        self.hear(&mut state, &fetch);
         let (answer, delay) = self.draw(&mut state, object.device, fetch.len);
-        // The memory is ours until the answer: readers of it must not see it.
-        fetch.buffer.bytes_mut().for_each(|part| part.fill(0xdb));
         state.number += 1;
         let number = state.number;
-        state.pending.insert(number, Pending { fetch, edition: object.edition, answer });
+        state.pending.insert(number, Pending { fetch, edition: object.edition, device: object.device, answer });
         drop(state);
         match delay {
             None => self.complete(number),
@@ -212,10 +162,13 @@ impl Storage {
     }
 
     fn complete(&self, number: u64) {
-        let Some(Pending { mut fetch, edition, answer }) = self.state.lock().pending.remove(&number) else { return };
+        let Some(Pending { mut fetch, edition, device, answer }) = self.state.lock().pending.remove(&number) else {
+            return;
+        };
         let name = || format!("f{}", edition.file);
         let outcome = match answer {
             _ if !self.is_current(edition) => Err(Error::Stale(name())),
+            Answer::CalledOff => Err(Error::CalledOff),
             Answer::Errno(libc::ENOENT) => Err(Error::NotFound(name())),
             Answer::Errno(libc::EACCES) => Err(Error::Denied(name())),
             Answer::Errno(errno) => Err(Error::Refused { name: name(), errno }),
@@ -223,67 +176,86 @@ impl Storage {
                 Err(Error::GivenUp { name: name(), reason: "told to".into(), after: Duration::from_secs(9) })
             }
             Answer::Some(bytes) => {
-                write(&mut fetch, edition, bytes);
+                self.write(&mut fetch, edition, device, bytes);
                 Err(Error::Storage { name: name(), reason: "told to fail".into() })
             }
             Answer::Bytes { near } => {
                 let len = fetch.len;
-                write(&mut fetch, edition, len);
+                self.write(&mut fetch, edition, device, len);
                 if near {
                     fetch.buffer.set_near();
                 }
                 Ok(())
             }
         };
-        self.finish(fetch, edition, outcome);
+        self.finish(fetch, edition, device, outcome);
     }
 
-    fn finish(&self, fetch: Fetch, edition: Edition, outcome: Result<()>) {
-        let at = self.agenda.now();
-        let mut state = self.state.lock();
-        let State { asked, mishaps, .. } = &mut *state;
-        if let Some(asked) = asked.get_mut(&fetch.id) {
-            asked.last = match &outcome {
-                Ok(()) => Last::Brought,
-                Err(error) if error.is_transient() => Last::Failed(at),
-                Err(_) => Last::Lost,
-            };
-            if let Err(error) = &outcome {
-                let bytes = fetch.offset..fetch.offset + fetch.len as u64;
-                let worn = !error.is_transient() || asked.tries >= ATTEMPTS;
-                mishaps.add(Mishap { edition, bytes, at, errno: error.errno(), worn });
-            }
+    fn finish(&self, fetch: Fetch, edition: Edition, device: usize, outcome: Result<()>) {
+        if let Err(error) = &outcome {
+            let last = fetch.offset + (fetch.len as u64).max(1) - 1;
+            let bytes = self.place(device, fetch.offset)..self.place(device, last) + 1;
+            let mishap = Mishap { edition, bytes, at: self.agenda.now(), errno: error.errno(), worn: true };
+            self.state.lock().mishaps.add(mishap);
         }
-        drop(state);
         fetch.finish(outcome);
     }
 
-    /// Most requests can be called off as long as they wait.
+    /// Writes the first `len` bytes of what was asked for.
+    fn write(&self, fetch: &mut Fetch, edition: Edition, device: usize, len: usize) {
+        let mut offset = fetch.offset;
+        let mut left = len;
+        for block in fetch.buffer.bytes_mut().flat_map(|part| part.chunks_mut(BLOCK)) {
+            let n = block.len().min(left);
+            edition.fill(self.place(device, offset), &mut block[..n]);
+            (offset, left) = (offset + n as u64, left - n);
+        }
+    }
+
+    /// The byte of a file that is the one at `offset` on a device.
+    fn place(&self, device: usize, offset: u64) -> u64 {
+        let Some(stripes) = self.scenario.stripes else { return offset };
+        let (chunk, within) = (offset / stripes.unit(), offset % stripes.unit());
+        (chunk * u64::from(stripes.members()) + device as u64) * stripes.unit() + within
+    }
+
+    /// Bytes of a file on a device.
+    fn share(&self, device: usize, size: u64) -> u64 {
+        self.scenario.stripes.map_or(size, |stripes| stripes.share(size, device))
+    }
+
+    /// Most requests can be called off as long as they wait; of some that is heard later.
     fn call_off(&self, device: usize, id: FetchId) {
         let mut state = self.state.lock();
         let found = state.pending.iter().find(|(_, pending)| pending.fetch.id == id).map(|(&number, _)| number);
-        let Some(number) = found.filter(|_| state.dice[device].chance(700)) else { return };
-        let Some(Pending { fetch, edition, .. }) = state.pending.remove(&number) else { return };
+        let Some(number) = found else { return };
+        match state.dice[device].below(10) {
+            0..4 => {}
+            4..8 => {
+                let pending = state.pending.get_mut(&number).expect("it was found");
+                pending.answer = Answer::CalledOff;
+                return;
+            }
+            _ => return,
+        }
+        let Some(Pending { fetch, edition, device, .. }) = state.pending.remove(&number) else { return };
         drop(state);
-        self.finish(fetch, edition, Err(Error::CalledOff));
+        self.finish(fetch, edition, device, Err(Error::CalledOff));
     }
 }
 
-/// Whether two pieces of memory have a byte in common.
-fn meet(one: *mut [u8], other: *mut [u8]) -> bool {
-    let (one_at, other_at) = (one.cast::<u8>() as usize, other.cast::<u8>() as usize);
-    one_at < other_at + other.len() && other_at < one_at + one.len()
+fn address(device: usize) -> Arc<str> {
+    format!("simulated{device}").into()
 }
 
-/// Writes the first `len` bytes of what was asked for.
-fn write(fetch: &mut Fetch, edition: Edition, len: usize) {
-    let mut offset = fetch.offset;
-    let mut left = len;
-    for part in fetch.buffer.bytes_mut() {
-        let n = part.len().min(left);
-        edition.fill(offset, &mut part[..n]);
-        (offset, left) = (offset + n as u64, left - n);
-    }
+/// The number of the file of a name.
+pub(crate) fn number(path: &Path) -> Option<u32> {
+    path.to_str()?.strip_prefix('f')?.parse().ok()
+}
+
+fn identity(address: &Arc<str>, path: &Path, now: Now) -> Identity {
+    let version = Version { size: now.size, modified: i128::from(now.version), ..Version::default() };
+    Identity { name: Name::path(address, path), version }
 }
 
 /// A device, as a source: file f is the name `ff` of device f mod devices.
@@ -295,28 +267,24 @@ struct Device {
 
 impl Device {
     fn number(&self, path: &Path) -> Result<u32> {
-        let number = path.to_str().and_then(|name| name.strip_prefix('f')).and_then(|number| number.parse().ok());
         let (files, devices) = (self.storage.scenario.files.len(), self.storage.scenario.devices.len());
-        let here = |&number: &u32| (number as usize) < files && number as usize % devices == self.device;
-        number.filter(here).ok_or_else(|| Error::NotFound(path.display().to_string()))
-    }
-
-    fn identity(&self, path: &Path, now: Now) -> Identity {
-        let version = Version { size: now.size, modified: i128::from(now.version), ..Version::default() };
-        Identity { name: Name::path(&self.address, path), version }
+        let set = self.storage.scenario.stripes.is_some();
+        let here = |&number: &u32| (number as usize) < files && (set || number as usize % devices == self.device);
+        number(path).filter(here).ok_or_else(|| Error::NotFound(path.display().to_string()))
     }
 
     fn file(&self, path: &Path) -> Result<File> {
         let number = self.number(path)?;
         let now = self.storage.state.lock().files[number as usize];
+        let now = Now { size: self.storage.share(self.device, now.size), ..now };
         let edition = Edition { file: number, version: now.version };
         let (storage, device) = (Arc::clone(&self.storage), self.device);
-        Ok(File { storage, device, edition, identity: self.identity(path, now) })
+        Ok(File { storage, device, edition, identity: identity(&self.address, path, now) })
     }
 
     fn attributes(&self, path: &Path) -> Result<Attributes> {
         if path.as_os_str().is_empty() {
-            let identity = self.identity(path, Now { version: 0, size: 0 });
+            let identity = identity(&self.address, path, Now { version: 0, size: 0 });
             return Ok(Attributes::plain(Kind::Folder, SystemTime::UNIX_EPOCH, identity));
         }
         let file = self.file(path)?;
@@ -388,9 +356,5 @@ impl Object for File {
 
     fn call_off(&self, fetch: FetchId) {
         self.storage.call_off(self.device, fetch);
-    }
-
-    fn unread(&self, range: Range<u64>) {
-        assert!(range.start < range.end && range.start < self.identity.version.size, "nothing of it was fetched");
     }
 }

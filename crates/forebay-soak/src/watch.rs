@@ -16,8 +16,9 @@ use crate::bounds::{Bounds, Fault};
 use crate::life::{Tally, lives};
 use crate::scenario::Scenario;
 
-/// A job of the agenda that takes longer has no end: it takes microseconds otherwise.
-const ENDLESS: Duration = Duration::from_secs(20);
+/// A job of the agenda that takes longer has no end: it takes microseconds otherwise. A machine that
+/// is busy may let a thread wait for long.
+const ENDLESS: Duration = Duration::from_secs(60);
 
 /// A life without a failure, in numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -32,16 +33,19 @@ pub struct Lived {
     pub errors: u64,
     /// Bytes that were fetched.
     pub fetched: u64,
+    /// Of these: bytes that the disk tier had.
+    pub from_disk: u64,
 }
 
 impl AddAssign for Lived {
     fn add_assign(&mut self, other: Lived) {
-        let Lived { events, reads, bytes, errors, fetched } = other;
+        let Lived { events, reads, bytes, errors, fetched, from_disk } = other;
         self.events += events;
         self.reads += reads;
         self.bytes += bytes;
         self.errors += errors;
         self.fetched += fetched;
+        self.from_disk += from_disk;
     }
 }
 
@@ -128,20 +132,22 @@ pub fn live(seed: u64, bounds: &Bounds) -> Result<Lived, Failure> {
     }
     // A life that ended well leaves nothing that could panic.
     let _ = thread.join();
-    let Tally { events, reads, bytes, errors, fetches } = &*tally;
-    let [events, reads, bytes, errors, fetched] =
-        [events, reads, bytes, errors, fetches].map(|count| count.load(Ordering::Relaxed));
-    Ok(Lived { events, reads, bytes, errors, fetched })
+    let Tally { events, reads, bytes, errors, fetches, near } = &*tally;
+    let [events, reads, bytes, errors, fetched, from_disk] =
+        [events, reads, bytes, errors, fetches, near].map(|count| count.load(Ordering::Relaxed));
+    Ok(Lived { events, reads, bytes, errors, fetched, from_disk })
 }
 
 fn watch(scenario: Scenario, tally: &Arc<Tally>, ended: &Sender<Result<(), String>>) {
     let seed = scenario.seed;
     SAID.set(Some(Said { seed, words: None }));
     let outcome = catch_unwind(AssertUnwindSafe(|| lives(scenario, tally)));
-    let failed = outcome.is_err();
+    // A reader of files catches what its receivers panic of.
     let said = SAID.take().and_then(|said| said.words);
+    let failed = outcome.is_err() || said.is_some();
+    let outcome = if failed { Err(said.unwrap_or_else(|| "a panic without words".into())) } else { Ok(()) };
     // The watcher may have lost patience.
-    let _ = ended.send(outcome.map_err(|_| said.unwrap_or_else(|| "a panic without words".into())));
+    let _ = ended.send(outcome);
     if failed {
         // The engine's queue of this thread may hold what would panic again if it were dropped.
         loop {

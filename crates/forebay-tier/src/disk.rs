@@ -1,16 +1,26 @@
-//! Where a tier touches the disk: a seam, behind which tests put disks that fail.
+//! Where a tier touches the machine: seams, behind which tests put disks that fail, and a simulated
+//! world its disk and its clock.
 
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use forebay_source::Segments;
+use forebay_source::io::{Reader, shared};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 
-/// The operations of a tier on files. Offsets and lengths are whole blocks. The process's reader
-/// reads for fetches, past this ([`forebay_source::io::shared`]).
+use crate::error::Error;
+use crate::fingerprint::Key;
+use crate::folder;
+
+pub use crate::folder::Found;
+
+/// The operations of a tier on its folder and files. Offsets and lengths are whole blocks.
 pub trait Disk: fmt::Debug + Send + Sync + 'static {
     /// Opens a file that is there.
     fn open(&self, path: &Path) -> io::Result<OwnedFd>;
@@ -26,6 +36,57 @@ pub trait Disk: fmt::Debug + Send + Sync + 'static {
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// How full the file system is that a folder is in.
     fn room(&self, folder: &Path) -> io::Result<Room>;
+
+    /// Takes a folder for this process alone, and makes it if need be.
+    fn claim(&self, dir: &Path) -> Result<Claim, Error> {
+        folder::claim(dir)
+    }
+
+    /// The files of segments in a folder.
+    fn files(&self, dir: &Path) -> io::Result<Vec<Found>> {
+        folder::found(dir)
+    }
+
+    /// Whether a file has a segment's table, or nothing yet.
+    fn is_ours(&self, path: &Path) -> bool {
+        folder::is_ours(path)
+    }
+
+    /// Reads files for fetches: the process's reader.
+    fn reader(&self) -> io::Result<Arc<dyn Reader>> {
+        shared()
+    }
+}
+
+/// A folder that this process owns until the lock is dropped.
+#[derive(Debug)]
+pub struct Claim {
+    /// Its key.
+    pub key: Key,
+    /// The lock, if the folder has one.
+    pub lock: Option<File>,
+}
+
+/// The time since any beginning, which never goes back.
+pub trait Clock: fmt::Debug + Send + Sync + 'static {
+    /// The time now.
+    fn now(&self) -> Duration;
+}
+
+/// The time since that moment.
+impl Clock for Instant {
+    fn now(&self) -> Duration {
+        self.elapsed()
+    }
+}
+
+/// The machine that a tier is on.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Its disk.
+    pub disk: Arc<dyn Disk>,
+    /// Its clock.
+    pub clock: Arc<dyn Clock>,
 }
 
 /// How full a file system is.

@@ -66,7 +66,7 @@ impl Fingerprint {
 
     /// The checksum of a piece: CRC-32 of fingerprint, first block and bytes. So the bytes of
     /// another file or place fail it as well.
-    pub(crate) fn sum<'a>(&self, start: u32, bytes: impl Iterator<Item = &'a [u8]>) -> u32 {
+    pub fn sum<'a>(&self, start: u32, bytes: impl Iterator<Item = &'a [u8]>) -> u32 {
         let mut crc = crc32fast::Hasher::new();
         crc.update(&self.0);
         crc.update(&start.to_le_bytes());

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
+use crate::disk::{Claim, Disk};
 use crate::error::Error;
 use crate::fingerprint::Key;
 use crate::id::{self, Damage, Id};
@@ -33,34 +34,20 @@ pub(crate) struct Folder {
 
 /// A file of segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Found {
-    pub(crate) number: u32,
+pub struct Found {
+    /// Its number.
+    pub number: u32,
     /// Bytes.
-    pub(crate) size: u64,
+    pub size: u64,
     /// When it was written last.
-    pub(crate) modified: SystemTime,
+    pub modified: SystemTime,
 }
 
 impl Folder {
-    /// Opens a folder, or makes it. Files of a tier whose id is lost are removed, since nothing in
-    /// them can be told from other bytes.
-    pub(crate) fn open(dir: &Path) -> Result<Folder, Error> {
-        for folder in [dir.to_path_buf(), root(dir), segments(dir)] {
-            match fs::DirBuilder::new().mode(0o700).create(&folder) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(Error::refused(&folder, "make this folder")(error));
-                }
-                _ => {}
-            }
-        }
-        let lock = locked(dir)?;
-        let key = match read_id(dir) {
-            Ok(Some(Ok(id))) => id.key,
-            Ok(Some(Err(Damage::Layout(_)))) => return Err(Error::Foreign(root(dir).join("id"))),
-            Ok(Some(Err(Damage::Bytes)) | None) => renewed(dir)?,
-            Err(error) => return Err(Error::refused(&root(dir).join("id"), "read")(error)),
-        };
-        Ok(Folder { dir: dir.to_path_buf(), lock: Mutex::new(Some(lock)), key })
+    /// Opens a folder, or makes it.
+    pub(crate) fn open(dir: &Path, disk: &dyn Disk) -> Result<Folder, Error> {
+        let Claim { key, lock } = disk.claim(dir)?;
+        Ok(Folder { dir: dir.to_path_buf(), lock: Mutex::new(lock), key })
     }
 
     /// Another process may have it from now on.
@@ -77,6 +64,27 @@ impl Folder {
     pub(crate) fn file(&self, number: u32) -> PathBuf {
         file(&self.dir, number)
     }
+}
+
+/// Takes a folder of this machine. Files of a tier whose id is lost are removed, since nothing in
+/// them can be told from other bytes.
+pub(crate) fn claim(dir: &Path) -> Result<Claim, Error> {
+    for folder in [dir.to_path_buf(), root(dir), segments(dir)] {
+        match fs::DirBuilder::new().mode(0o700).create(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(Error::refused(&folder, "make this folder")(error));
+            }
+            _ => {}
+        }
+    }
+    let lock = locked(dir)?;
+    let key = match read_id(dir) {
+        Ok(Some(Ok(id))) => id.key,
+        Ok(Some(Err(Damage::Layout(_)))) => return Err(Error::Foreign(root(dir).join("id"))),
+        Ok(Some(Err(Damage::Bytes)) | None) => renewed(dir)?,
+        Err(error) => return Err(Error::refused(&root(dir).join("id"), "read")(error)),
+    };
+    Ok(Claim { key, lock: Some(lock) })
 }
 
 /// The folder of this layout.

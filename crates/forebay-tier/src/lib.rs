@@ -54,5 +54,7 @@ pub use figures::Figures;
 pub use fingerprint::{Fingerprint, Key};
 pub use inspect::{Damaged, Info, Progress, Report, check, clear, info};
 pub use options::{Free, Options};
+pub use recovery::Recovery;
 pub use source::TieredSource;
-pub use tiers::Tiers;
+pub use tiers::{Rounds, Tiers};
+pub use writer::Writer;

@@ -5,6 +5,7 @@
 use std::cmp::Reverse;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::vec;
 
 use crate::folder::Found;
 use crate::layout::{SEGMENTS_A_FILE, file_of, segments_of};
@@ -14,10 +15,28 @@ use crate::writer::read_table;
 /// Numbers of segments that are not believed: the count of all could not go on from them.
 const TOO_LARGE: u64 = 1 << 62;
 
-/// Looks at the segments of these files, those that were written last first.
-pub(crate) fn run(store: &Store, mut files: Vec<Found>) {
-    files.sort_by_key(|found| (Reverse(found.modified), found.number));
-    for Found { number, .. } in files {
+/// See the file's head.
+pub struct Recovery {
+    store: Arc<Store>,
+    files: vec::IntoIter<Found>,
+}
+
+impl Recovery {
+    /// Of these files, those that were written last first.
+    pub(crate) fn new(store: Arc<Store>, mut files: Vec<Found>) -> Recovery {
+        files.sort_by_key(|found| (Reverse(found.modified), found.number));
+        Recovery { store, files: files.into_iter() }
+    }
+
+    /// Looks at all files, unless it is told to stop.
+    pub(crate) fn run(mut self) {
+        while self.round() {}
+    }
+
+    /// Looks at the segments of the next file. Returns whether to go on.
+    pub fn round(&mut self) -> bool {
+        let Some(Found { number, .. }) = self.files.next() else { return false };
+        let store = &self.store;
         match store.disk.open(&store.folder.file(number)) {
             Ok(file) => {
                 let file = Arc::new(file);
@@ -26,9 +45,7 @@ pub(crate) fn run(store: &Store, mut files: Vec<Found>) {
             }
             Err(error) => log::info!("{}: left alone: {error}", store.folder.file(number).display()),
         }
-        if !store.waiting.recover(SEGMENTS_A_FILE) {
-            return;
-        }
+        store.waiting.recover(SEGMENTS_A_FILE)
     }
 }
 

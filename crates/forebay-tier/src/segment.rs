@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 use forebay_core::tier::{Place, Tier};
 use forebay_source::Segments;
@@ -23,7 +23,7 @@ pub(crate) struct Open {
     /// The pieces from before that are not written over yet.
     pub(crate) before: Vec<Entry>,
     /// Since when it has pieces that its table on disk does not have.
-    pub(crate) unsaved: Option<Instant>,
+    pub(crate) unsaved: Option<Duration>,
 }
 
 impl Open {

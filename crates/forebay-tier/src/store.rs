@@ -10,7 +10,7 @@ use forebay_source::Segments;
 use forebay_source::io::Reader;
 use parking_lot::Mutex;
 
-use crate::disk::Disk;
+use crate::disk::{Clock, Disk, Host};
 use crate::figures::{Counters, Figures, count};
 use crate::fingerprint::Fingerprint;
 use crate::folder::Folder;
@@ -29,6 +29,7 @@ pub(crate) struct Store {
     pub(crate) options: Options,
     pub(crate) folder: Folder,
     pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) clock: Arc<dyn Clock>,
     reader: Reading,
     pub(crate) state: Mutex<State>,
     pub(crate) waiting: Waiting,
@@ -219,11 +220,12 @@ pub(crate) fn policy(options: &Options) -> Tier {
 }
 
 impl Store {
-    pub(crate) fn new(options: Options, folder: Folder, disk: Arc<dyn Disk>, reader: Arc<dyn Reader>) -> Store {
+    pub(crate) fn new(options: Options, folder: Folder, host: &Host, reader: Arc<dyn Reader>) -> Store {
         let state = Mutex::new(State::new(policy(&options)));
         let waiting = Waiting::new(options.writes);
         let (counters, ends) = (Counters::default(), Ends::default());
-        Store { options, folder, disk, reader: Reading(reader), state, waiting, counters, ends }
+        let (disk, clock) = (Arc::clone(&host.disk), Arc::clone(&host.clock));
+        Store { options, folder, disk, clock, reader: Reading(reader), state, waiting, counters, ends }
     }
 
     /// A fetch asks for blocks: the pieces that are here, in order, and what only the source has.
@@ -245,8 +247,9 @@ impl Store {
         }
         let mut worth = Vec::new();
         self.state.lock().tier.offer(run, &mut worth);
+        let now = self.clock.now();
         for part in worth {
-            match self.waiting.admit(part) {
+            match self.waiting.admit(part, now) {
                 Ok(()) => self.waiting.push(copied(of, part, run.start, from, len)),
                 Err(Refused::Budget) => count(&self.counters.over_budget_bytes, bytes(part.len)),
                 Err(Refused::Room) => count(&self.counters.no_room_bytes, bytes(part.len)),

@@ -8,19 +8,20 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 use std::{fs, path};
 
-use forebay_source::{Identity, io};
+use forebay_source::Identity;
 use parking_lot::Mutex;
 
-use crate::disk::{Disk, Local};
+use crate::disk::{Disk, Host, Local};
 use crate::error::Error;
 use crate::figures::Figures;
 use crate::fingerprint::{Fingerprint, is_lasting};
-use crate::folder::{Folder, found, is_ours};
+use crate::folder::Folder;
 use crate::layout::{FILE, SEGMENTS_A_FILE, bytes};
 use crate::options::Options;
-use crate::recovery;
+use crate::recovery::Recovery;
 use crate::room;
 use crate::segment::MOST as BATCH;
 use crate::store::{Store, files_in};
@@ -63,6 +64,14 @@ struct Owned {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
+/// The work of a tier's two threads, for a world that does it round by round.
+pub struct Rounds {
+    /// The writer's.
+    pub writer: Writer,
+    /// What finds out the content from before.
+    pub recovery: Recovery,
+}
+
 impl Tiers {
     /// Opens the tiers in these folders, and makes those that are not there. Their content from
     /// before is found out later. Fails if a folder is in use by another process, open here with
@@ -74,10 +83,11 @@ impl Tiers {
     /// The same on another disk than this machine's, for tests.
     pub fn on(folders: Vec<Options>, disk: Arc<dyn Disk>) -> Result<Arc<Tiers>, Error> {
         let mut tiers = Tiers { folders: Vec::new(), closed: AtomicBool::new(false) };
+        let host = Host { disk, clock: Arc::new(Instant::now()) };
         for options in folders {
             let dir = options.dir.clone();
             // Those that are open already close if a later one fails.
-            let owned = Owned::shared(options, Arc::clone(&disk))?;
+            let owned = Owned::shared(options, &host)?;
             let twice = tiers.folders.iter().any(|other| Arc::ptr_eq(other, &owned));
             tiers.folders.push(owned);
             if twice {
@@ -85,6 +95,18 @@ impl Tiers {
             }
         }
         Ok(Arc::new(tiers))
+    }
+
+    /// A tier in one folder that starts no thread. Its rounds are to be done until they are over
+    /// before it is closed.
+    pub fn in_rounds(options: Options, host: &Host) -> Result<(Arc<Tiers>, Rounds), Error> {
+        let (owned, rounds) = Owned::open(options, host)?;
+        Ok((Arc::new(Tiers { folders: vec![Arc::new(owned)], closed: AtomicBool::new(false) }), rounds))
+    }
+
+    /// Asks the rounds to end, once what waits is written.
+    pub fn stop(&self) {
+        self.folders.iter().for_each(|owned| owned.store.waiting.stop());
     }
 
     /// The figures of each, in the order of their folders.
@@ -141,7 +163,7 @@ impl Drop for Tiers {
 
 impl Owned {
     /// The folder as this process has it open, or else opened.
-    fn shared(options: Options, disk: Arc<dyn Disk>) -> Result<Arc<Owned>, Error> {
+    fn shared(options: Options, host: &Host) -> Result<Arc<Owned>, Error> {
         let process = std::process::id();
         let mut open = OPEN.lock();
         open.retain(|shared| shared.owned.strong_count() > 0);
@@ -154,7 +176,10 @@ impl Owned {
             shared.users += 1;
             return Ok(owned);
         }
-        let owned = Arc::new(Owned::open(options, disk)?);
+        let (owned, Rounds { writer, recovery }) = Owned::open(options, host)?;
+        owned.start("forebay-recover", move || recovery.run())?;
+        owned.start("forebay-tier", move || writer.run())?;
+        let owned = Arc::new(owned);
         if let Some(folder) = Place::of(&owned.store.folder.dir) {
             open.push(Shared { process, folder, owned: Arc::downgrade(&owned), users: 1 });
         }
@@ -190,7 +215,7 @@ impl Owned {
         }
     }
 
-    fn open(mut options: Options, disk: Arc<dyn Disk>) -> Result<Owned, Error> {
+    fn open(mut options: Options, host: &Host) -> Result<(Owned, Rounds), Error> {
         if options.size < Options::LEAST {
             return Err(Error::TooSmall { dir: options.dir, size: options.size });
         }
@@ -198,9 +223,10 @@ impl Owned {
         let dir = path::absolute(&options.dir).map_err(Error::refused(&options.dir, "find"))?;
         options.dir = dir;
         let asked = options.clone();
-        let folder = Folder::open(&options.dir)?;
-        let reader = io::shared().map_err(Error::Start)?;
-        let mut files = found(&options.dir).map_err(Error::refused(&folder.segments(), "list"))?;
+        let disk = &host.disk;
+        let folder = Folder::open(&options.dir, &**disk)?;
+        let reader = disk.reader().map_err(Error::Start)?;
+        let mut files = disk.files(&options.dir).map_err(Error::refused(&folder.segments(), "list"))?;
         // The index has room for what the file system can hold, whatever was asked for.
         let room = disk.room(&folder.segments()).map_err(Error::refused(&options.dir, "look at the free space"))?;
         options.size = options.size.min(room.bytes).max(Options::LEAST);
@@ -208,24 +234,20 @@ impl Owned {
         // Files that are too many, or not as long as they were, go before anything is added.
         for unfit in files.extract_if(.., |found| found.number >= most || found.size != FILE) {
             let path = folder.file(unfit.number);
-            if !is_ours(&path) {
+            if !disk.is_ours(&path) {
                 return Err(Error::Foreign(path));
             }
-            fs::remove_file(&path).map_err(Error::refused(&path, "remove"))?;
+            disk.remove(&path).map_err(Error::refused(&path, "remove"))?;
         }
-        let store = Arc::new(Store::new(options, folder, disk, reader));
+        let store = Arc::new(Store::new(options, folder, host, reader));
         {
             let mut state = store.state.lock();
             files.iter().for_each(|found| state.withdraw(found.number));
         }
         room::tell_of_none(&store, files.len(), room);
         store.waiting.to_recover(files.len() as u32 * SEGMENTS_A_FILE);
-        let owned = Owned { store, asked, threads: Mutex::default() };
-        let store = Arc::clone(&owned.store);
-        owned.start("forebay-recover", move || recovery::run(&store, files))?;
-        let writer = Writer::new(Arc::clone(&owned.store));
-        owned.start("forebay-tier", move || writer.run())?;
-        Ok(owned)
+        let (writer, recovery) = (Writer::new(Arc::clone(&store)), Recovery::new(Arc::clone(&store), files));
+        Ok((Owned { store, asked, threads: Mutex::default() }, Rounds { writer, recovery }))
     }
 
     fn start(&self, name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), Error> {

@@ -1,7 +1,7 @@
 //! Pieces that wait for the writer, and the writer's other orders.
 
 use std::collections::{HashSet, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use forebay_core::tier::{FileKey, Run};
 use parking_lot::{Condvar, Mutex};
@@ -38,7 +38,6 @@ pub(crate) enum Refused {
 pub(crate) struct Waiting {
     queue: Mutex<Queue>,
     changed: Condvar,
-    began: Instant,
 }
 
 #[derive(Debug)]
@@ -75,11 +74,11 @@ impl Waiting {
             orders: Orders::default(),
             recovered: (0, 0),
         };
-        Waiting { queue: Mutex::new(queue), changed: Condvar::new(), began: Instant::now() }
+        Waiting { queue: Mutex::new(queue), changed: Condvar::new() }
     }
 
-    /// Whether a piece may wait. If so, it is to be pushed.
-    pub(crate) fn admit(&self, run: Run) -> Result<(), Refused> {
+    /// Whether a piece may wait from now on. If so, it is to be pushed.
+    pub(crate) fn admit(&self, run: Run, now: Duration) -> Result<(), Refused> {
         let (len, mut queue) = (bytes(run.len), self.queue.lock());
         if queue.starts.contains(&(run.file, run.start)) {
             return Err(Refused::There);
@@ -89,7 +88,7 @@ impl Waiting {
         if recovering || queue.orders.stop || queue.bytes + len > MOST {
             return Err(Refused::Room);
         }
-        if !queue.budget.take(len, self.began.elapsed()) {
+        if !queue.budget.take(len, now) {
             return Err(Refused::Budget);
         }
         queue.starts.insert((run.file, run.start));

@@ -10,7 +10,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use forebay_core::tier::{Place, Turn};
 use forebay_source::{BLOCK, Segments};
@@ -30,11 +30,11 @@ const SAVED: Duration = Duration::from_secs(5);
 const LOOKS: Duration = Duration::from_secs(5);
 
 /// See the file's head.
-pub(crate) struct Writer {
+pub struct Writer {
     pub(crate) store: Arc<Store>,
     pub(crate) open: Option<Open>,
     batch: Batch,
-    looked: Option<Instant>,
+    looked: Option<Duration>,
 }
 
 impl Writer {
@@ -44,23 +44,28 @@ impl Writer {
 
     /// Writes until it is told to stop.
     pub(crate) fn run(mut self) {
-        loop {
-            let orders = self.store.waiting.wait(SAVED.min(LOOKS));
-            let outcome = self.work(orders.tend, orders.stop);
-            if let Err(error) = outcome {
-                self.fail(&error);
-            }
-            if orders.stop {
-                return;
-            }
+        while self.round(SAVED.min(LOOKS)) {}
+    }
+
+    /// Waits for work no longer than that, and does what there is. Returns whether to go on.
+    pub fn round(&mut self, longest: Duration) -> bool {
+        let orders = self.store.waiting.wait(longest);
+        if let Err(error) = self.work(orders.tend, orders.stop) {
+            self.fail(&error);
         }
+        !orders.stop
+    }
+
+    /// The time that passed since then.
+    fn since(&self, then: Duration) -> Duration {
+        self.store.clock.now().saturating_sub(then)
     }
 
     /// Writes what waits, and sees to the rest.
     fn work(&mut self, tend: bool, stop: bool) -> io::Result<()> {
-        let due = self.looked.is_none_or(|looked| looked.elapsed() >= LOOKS);
+        let due = self.looked.is_none_or(|looked| self.since(looked) >= LOOKS);
         if (tend || due) && self.store.ends.writes() {
-            self.looked = Some(Instant::now());
+            self.looked = Some(self.store.clock.now());
             room::tend(self)?;
         }
         while let Some(item) = self.store.waiting.take() {
@@ -69,7 +74,7 @@ impl Writer {
             outcome?;
         }
         self.flush()?;
-        let due = |open: &&Open| stop || open.unsaved.is_some_and(|since| since.elapsed() >= SAVED);
+        let due = |open: &&Open| stop || open.unsaved.is_some_and(|unsaved| self.since(unsaved) >= SAVED);
         let Some(open) = self.open.as_ref().filter(due) else { return Ok(()) };
         // Pieces from before may be written over while the table is on the disk.
         let entries = if stop { None } else { Some(open.entries.clone()) };
@@ -124,15 +129,16 @@ impl Writer {
     /// Writes the batch, and lets the policy know.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let Some(open) = self.open.as_mut().filter(|_| self.batch.blocks > 0) else { return Ok(()) };
-        let (len, began) = (bytes(self.batch.blocks), Instant::now());
+        let (len, began) = (bytes(self.batch.blocks), self.store.clock.now());
         self.store.disk.write(&open.file, byte_at(self.batch.at), &self.batch.buffer, len)?;
-        self.store.waiting.measured(len, began.elapsed());
+        let now = self.store.clock.now();
+        self.store.waiting.measured(len, now.saturating_sub(began));
         count(&self.store.counters.written_bytes, len);
         let pieces = self.batch.clear();
         let mut state = self.store.state.lock();
         pieces.iter().for_each(|entry| state.tier.insert(entry.piece(open.segment)));
         open.entries.extend(pieces);
-        open.unsaved.get_or_insert_with(Instant::now);
+        open.unsaved.get_or_insert(now);
         Ok(())
     }
 
@@ -169,9 +175,9 @@ impl Writer {
     /// Writes the table of the open segment, behind its data: of these pieces, or of all.
     fn save(&mut self, number: u64, entries: Option<Vec<Entry>>) -> io::Result<()> {
         let Some(open) = self.open.as_mut() else { return Ok(()) };
-        let began = Instant::now();
+        let began = self.store.clock.now();
         self.store.disk.sync(&open.file)?;
-        self.store.waiting.measured(0, began.elapsed());
+        self.store.waiting.measured(0, self.store.clock.now().saturating_sub(began));
         open.unsaved = None;
         let entries = entries.unwrap_or_else(|| open.all(&self.store.state.lock().tier));
         let table = Table { number, entries };

@@ -91,9 +91,10 @@ fn soak(options: &Soak, first: u64, count: u64, progress: &Progress) -> Found {
 
 fn text(record: &Record) -> String {
     let Record { first_seed, seeds, lived, seconds, .. } = record;
-    let Lived { events, reads, bytes, errors, .. } = lived;
+    let Lived { events, reads, bytes, errors, from_disk, .. } = lived;
     format!(
-        "{seeds} seeds from {first_seed} on, {events} events in {seconds:.1} s: {reads} reads, {} MiB compared, {errors} errors for a reason\n",
-        bytes >> 20
+        "{seeds} seeds from {first_seed} on, {events} events in {seconds:.1} s: {reads} reads, {} MiB compared, {} MiB from disk tiers, {errors} errors for a reason\n",
+        bytes >> 20,
+        from_disk >> 20
     )
 }

@@ -37,7 +37,8 @@ pub(crate) struct Soak {
     /// Kinds of faults to leave out
     ///
     /// They are transient, permanent, short, hang, outage, change, away, inline, told, lease, label
-    /// and near. Example: `--without hang,told`
+    /// and near; set, of devices that make one; of the disk tier, tier, disk, flip, full, crash and
+    /// jump. Example: `--without hang,told`
     #[arg(long, value_name = "FAULT", value_delimiter = ',')]
     pub(crate) without: Vec<Fault>,
 

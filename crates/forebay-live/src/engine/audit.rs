@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use forebay_core::{Action, Cause, Event, EventKind};
+use forebay_core::{Action, Cause, Event, EventKind, ToldList};
 
 use super::{Engine, State};
 
@@ -51,6 +51,11 @@ impl Engine {
         assert_eq!(open as u64, state.open, "open files");
         let references = state.core.counters().references();
         Audit { waiting, leased, under_way: state.under_way.len(), open, held, references }
+    }
+
+    /// The told lists.
+    pub fn audit_lists(&self) -> Vec<ToldList> {
+        self.state.lock().core.told_lists()
     }
 
     /// Panics if no fetch is under way, so that no further event is certain, and the core would do

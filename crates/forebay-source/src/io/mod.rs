@@ -139,6 +139,16 @@ impl Read {
         if advanced && self.filled < self.wanted { Next::Again } else { Next::Over(Ok(self.filled)) }
     }
 
+    /// Fills its memory on this thread; how much of it, [`finish`](Read::finish) is told.
+    pub fn fill(&mut self) -> io::Result<usize> {
+        loop {
+            let outcome = pool::attempt(self);
+            if let Next::Over(outcome) = self.advance(outcome) {
+                return outcome;
+            }
+        }
+    }
+
     /// The file.
     pub fn file(&self) -> &OwnedFd {
         &self.file

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::{Next, Queue, Read, Reader};
+use super::{Queue, Read, Reader};
 
 /// How many reads a pool has under way unless told otherwise: enough for a disk's scheduler to have
 /// a choice.
@@ -71,12 +71,7 @@ impl Drop for Pool {
 impl Shared {
     fn work(&self) {
         while let Some(mut read) = self.next() {
-            let outcome = loop {
-                let outcome = attempt(&mut read);
-                if let Next::Over(outcome) = read.advance(outcome) {
-                    break outcome;
-                }
-            };
+            let outcome = read.fill();
             read.finish(outcome);
         }
     }
@@ -96,7 +91,7 @@ impl Shared {
     }
 }
 
-fn attempt(read: &mut Read) -> io::Result<usize> {
+pub(super) fn attempt(read: &mut Read) -> io::Result<usize> {
     let offset = read.prepare();
     let count = read.pieces.len() as i32;
     // SAFETY: the pieces lie in the read's own buffer, which no other code touches and which

@@ -8,4 +8,5 @@ mod limits;
 mod line;
 mod model;
 mod owners;
+mod rounds;
 mod sharing;
