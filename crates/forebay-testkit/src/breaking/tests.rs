@@ -63,7 +63,13 @@ fn without_a_fault_an_answer_is_the_servers() {
     drop(pair.server);
     assert_eq!(ask(proxy, "GET", "/a.bin", &[]).unwrap().code, 502);
     drop(pair.proxy);
-    assert!([proxy, upstream].iter().all(|address| std::net::TcpListener::bind(address).is_ok()));
+    // Another test may have either port for a moment.
+    let free = || [proxy, upstream].iter().all(|address| std::net::TcpListener::bind(address).is_ok());
+    let begun = Instant::now();
+    while !free() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{proxy} and {upstream} are still in use");
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 #[test]
