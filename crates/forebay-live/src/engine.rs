@@ -27,8 +27,8 @@ pub use forebay_core::Referenced;
 use forebay_core::index::Hashed;
 use forebay_core::numbered::Numbered;
 use forebay_core::{
-    Actions, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId, Policy, ReadId,
-    Setup,
+    Actions, Caller, Core, DeviceCost, DeviceId, Event, EventKind, Extent, FileId, HandlerId, Instant, IoId, Policy,
+    ReadId, Setup,
 };
 use forebay_device::Profile;
 use forebay_source::striped::Stripes;
