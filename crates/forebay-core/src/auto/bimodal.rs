@@ -13,12 +13,17 @@
 //!            └──▶ a queue of a fiftieth of the frames ────┴───▶ first victims
 //! ```
 //!
+//! Readers that go around one loop close behind one another hit each block in the queue. All of
+//! them would be kept, and none until the next round. So while there is more than one hit for four
+//! blocks of the queue, a hit tells nothing, and the block stays there, as in 2Q's A1in (Johnson
+//! and Shasha, VLDB 1994).
+//!
 //! By the first rule, *returns* ([`View::Whole`](super::duel::View::Whole)):
 //!
 //! - One run of 32 is admitted by chance (bimodal insertion: Qureshi et al., ISCA 2007, §4), so
-//!   that the kept blocks change with time. Runs of 32 blocks are drawn, since a scan that hits
-//!   single blocks here and there pays a switch at each. They are drawn anew after as many accesses
-//!   as there are entries (see below).
+//!   that the kept blocks change with time. Whole runs are drawn, of 32 to 1024 blocks. A scan pays
+//!   a switch at each, and of readers that share a loop the one that hits leaves the others behind.
+//!   They are drawn anew after as many accesses as there are entries (see below).
 //! - A block is admitted that was missed before, and more recently than the default policy's last
 //!   victim was used, as in LIRS (Jiang and Zhang, SIGMETRICS 2002, §3.1): of the two it comes back
 //!   sooner. If the kept blocks are of no use any more, their victims are old, and any block missed
@@ -36,6 +41,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 use super::ages::{Ages, Moment};
 use crate::frames::Slot;
@@ -45,10 +51,17 @@ use crate::types::BlockKey;
 
 /// One run of new blocks in this many stays.
 const ONE_IN: u64 = 32;
-/// Blocks of a run, 2^5.
-const RUN: u32 = 5;
+/// A run has the frames' part of this many, …
+const RUNS: u32 = 32;
+/// … at least 2^5 blocks, and at most 2^10: many times what a disk transfers in the time of a
+/// switch.
+const RUN: RangeInclusive<u32> = 5..=10;
 /// The queue has one frame of this many.
 const QUEUE: u32 = 50;
+/// Hits in the queue tell something while at most one of so many blocks there has one.
+const HITS_TELL: u32 = 4;
+/// The counts of these are halved after so many blocks.
+const LATELY: u32 = 1 << 10;
 
 /// Which new block stays beside the kept ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,6 +99,31 @@ pub(super) struct Bimodal {
     until: Moment,
     /// The run of new blocks that is under way.
     run: Run,
+    /// The blocks of a run are two to the power of this.
+    run_bits: u32,
+    /// The blocks that came into the queue.
+    queued: Queued,
+}
+
+/// The blocks that came into the queue lately, and the hits there.
+#[derive(Clone, Copy, Debug, Default)]
+struct Queued {
+    blocks: u32,
+    hits: u32,
+}
+
+impl Queued {
+    fn comes(&mut self) {
+        self.blocks += 1;
+        if self.blocks >= LATELY {
+            (self.blocks, self.hits) = (self.blocks / 2, self.hits / 2);
+        }
+    }
+
+    /// Whether a hit tells a block from the others, since few have one.
+    fn tells(self) -> bool {
+        self.hits.saturating_mul(HITS_TELL) <= self.blocks
+    }
 }
 
 /// New blocks that follow each other share one verdict, up to a run's length: half a file that
@@ -118,6 +156,8 @@ impl Bimodal {
             draw: 0,
             until: 0,
             run: Run::default(),
+            run_bits: 0,
+            queued: Queued::default(),
         };
         bimodal.resized(frames);
         bimodal
@@ -170,7 +210,7 @@ impl Bimodal {
             Rule::Returns => comes_back || self.drawn(key, random),
             Rule::Ages => self.ages.are_passed_by(self.now.wrapping_sub(self.victim), self.now, self.frames),
         };
-        let left = if goes_on { self.run.left - 1 } else { (1 << RUN) - 1 };
+        let left = if goes_on { self.run.left - 1 } else { (1 << self.run_bits) - 1 };
         self.run = Run { next: BlockKey::new(key.file(), key.block().saturating_add(1)), left, admitted };
         admitted
     }
@@ -180,7 +220,7 @@ impl Bimodal {
         if self.now.wrapping_sub(self.until) as i32 >= 0 {
             (self.draw, self.until) = (random.below(u64::MAX), self.now.wrapping_add(self.missed.len() as Moment));
         }
-        hash((key.raw() >> RUN) ^ self.draw).is_multiple_of(ONE_IN)
+        hash((key.raw() >> self.run_bits) ^ self.draw).is_multiple_of(ONE_IN)
     }
 }
 
@@ -199,20 +239,25 @@ impl Placement for Bimodal {
 
     fn of_new(&mut self, key: BlockKey, place: Place, random: &mut Random) -> Place {
         let one_shot = self.drops && place == Place::Dropped;
-        if !one_shot && self.admits(key, random) { Place::Default } else { Place::Dropped }
+        if !one_shot && self.admits(key, random) {
+            return Place::Default;
+        }
+        self.queued.comes();
+        Place::Dropped
     }
 
     /// A block that waits in the queue goes to the default policy when it is hit, not when it is
-    /// read for the first time.
+    /// read for the first time, and not while that tells nothing.
     fn of_used(&self, place: Place, how: Use) -> Option<Place> {
-        (how == Use::Hit).then(|| super::duel::whole(place, self.drops))
+        (how == Use::Hit && self.queued.tells()).then(|| super::duel::whole(place, self.drops))
     }
 
     fn comes(&mut self, slot: Slot) {
         self.use_now(slot);
     }
 
-    fn used(&mut self, slot: Slot) {
+    fn used(&mut self, slot: Slot, waits: bool) {
+        self.queued.hits += u32::from(waits);
         let age = self.now.wrapping_sub(self.use_now(slot));
         if self.rule == Rule::Ages {
             self.ages.hear(age, self.now, self.frames);
@@ -236,6 +281,7 @@ impl Placement for Bimodal {
         self.frames = frames;
         self.filled &= frames / QUEUE <= self.queue;
         self.queue = frames / QUEUE;
+        self.run_bits = (frames / RUNS).max(1).ilog2().clamp(*RUN.start(), *RUN.end());
         let entries = frames.next_power_of_two() as usize;
         if self.missed.len() < entries {
             self.missed = vec![(BlockKey::default(), 0); entries];
@@ -290,7 +336,7 @@ mod tests {
         };
         assert!(!missed(&mut bimodal, 10, 5) && !missed(&mut bimodal, 20, 9));
         bimodal.set_time(10);
-        bimodal.used(7);
+        bimodal.used(7, false);
         assert!(missed(&mut bimodal, 10, 11), "no victim was used since time began");
         bimodal.set_time(20);
         bimodal.given_up(7);
@@ -306,7 +352,7 @@ mod tests {
         (bimodal.draw, bimodal.until) = (0, 10_000);
         let stranger = (0..).map(key).find(|&key| !bimodal.drawn(key, &mut random)).expect("31 of 32");
         bimodal.set_time(900);
-        bimodal.used(3);
+        bimodal.used(3, false);
         let mut missed = |bimodal: &mut Bimodal, at| {
             bimodal.set_time(at);
             bimodal.admits(stranger, &mut random)
@@ -318,7 +364,7 @@ mod tests {
         bimodal.set_time(1100);
         bimodal.given_up(3);
         assert!(missed(&mut bimodal, 1110), "950 is after 800");
-        bimodal.used(3);
+        bimodal.used(3, false);
         bimodal.given_up(3);
         assert!(!missed(&mut bimodal, 1120), "1110 is not after it");
         bimodal.given_up(2);
@@ -335,6 +381,21 @@ mod tests {
         assert!(!bimodal.filled && bimodal.queue == 8);
     }
 
+    /// As where a reader follows another closely, and hits what that one left.
+    #[test]
+    fn while_many_blocks_of_the_queue_are_hit_a_hit_tells_nothing() {
+        let (mut bimodal, mut random) = (Bimodal::begun(FRAMES, false, Rule::Ages), Random::new(1));
+        bimodal.fill();
+        let queued = (0..12).filter(|&block| bimodal.of_new(key(block), Place::Default, &mut random) == Place::Dropped);
+        assert_eq!(queued.count(), 12);
+        (0..3).for_each(|slot| bimodal.used(slot, true));
+        assert_eq!(bimodal.of_used(Place::Default, Use::Hit), Some(Place::Default));
+        bimodal.used(3, true);
+        assert_eq!(bimodal.of_used(Place::Default, Use::Hit), None, "it stays in the queue");
+        (12..28).for_each(|block| _ = bimodal.of_new(key(block), Place::Default, &mut random));
+        assert_eq!(bimodal.of_used(Place::Default, Use::Hit), Some(Place::Default), "four of 28");
+    }
+
     /// The whole view over LRU, as vectors from the oldest to the newest.
     #[derive(Default)]
     struct Twin {
@@ -349,6 +410,7 @@ mod tests {
         draw: u64,
         until: u32,
         run: Run,
+        queued: Queued,
         /// By [`Rule::Ages`], not [`Rule::Returns`].
         by_ages: bool,
         /// When a block was hit, and how long ago it was used then.
@@ -365,12 +427,14 @@ mod tests {
     impl Twin {
         fn read(&mut self, block: u32, random: &mut Random) -> bool {
             self.now += 1;
-            let hit = take(&mut self.kept, block) || take(&mut self.queue, block);
+            let kept = take(&mut self.kept, block);
+            let hit = kept || take(&mut self.queue, block);
             if hit && self.by_ages {
                 self.looks_at_ages();
                 self.hits.push((self.now, self.now - self.used[&block]));
             }
-            let stays = hit || self.misses(block, random);
+            self.queued.hits += u32::from(hit && !kept);
+            let stays = if hit { kept || self.queued.tells() } else { self.misses(block, random) };
             self.used.insert(block, self.now);
             if stays { &mut self.kept } else { &mut self.queue }.push(block);
             hit
@@ -410,6 +474,9 @@ mod tests {
             let soon = before.is_some_and(|(was, when)| was == block && when > self.victim);
             let goes_on = self.run.left > 0 && self.run.next == key(block);
             let stays = if goes_on { self.run.admitted } else { !self.filled || self.admits(block, soon, random) };
+            if !stays {
+                self.queued.comes();
+            }
             let left = if goes_on { self.run.left - 1 } else { 31 };
             self.run = Run { next: key(block + 1), left, admitted: stays };
             if self.kept.len() + self.queue.len() < FRAMES as usize {
@@ -478,7 +545,7 @@ mod tests {
         // Slot 3 is hit at an age of 300, slot 4 comes in when its old block has an age of 600.
         bimodal.comes(3);
         bimodal.set_time(502);
-        bimodal.used(3);
+        bimodal.used(3, false);
         bimodal.set_time(602);
         bimodal.comes(4);
         bimodal.given_up(3);

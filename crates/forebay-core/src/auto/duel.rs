@@ -341,9 +341,9 @@ impl<R: Replacement + Send> Placement for Duel<R> {
         }
     }
 
-    fn used(&mut self, slot: Slot) {
+    fn used(&mut self, slot: Slot, waits: bool) {
         if let Some(bimodal) = self.whole() {
-            bimodal.used(slot);
+            bimodal.used(slot, waits);
         }
     }
 

@@ -114,7 +114,7 @@ impl Parted {
     fn used(&mut self, slot: Slot, now: u64) {
         if let Some(placement) = &mut self.placement {
             placement.set_time(now);
-            placement.used(slot);
+            placement.used(slot, false);
         }
     }
 
@@ -128,7 +128,8 @@ impl Parted {
         how: Use,
     ) {
         if let Some(placement) = self.placement.as_mut().filter(|_| self.hears_uses) {
-            placement.used(slot);
+            let waits = how == Use::Hit && self.parts.place(&directory.frames, slot) == Place::Dropped;
+            placement.used(slot, waits);
         }
         let place = self.of_used(place, how).unwrap_or_else(|| self.parts.place(&directory.frames, slot));
         self.parts.referred(policy, directory, slot, place, how);

@@ -84,8 +84,8 @@ pub trait Placement: Send {
     /// The block of a slot comes in.
     fn comes(&mut self, _slot: Slot) {}
 
-    /// The block of a slot is used.
-    fn used(&mut self, _slot: Slot) {}
+    /// The block of a slot is used; `waits` says whether that is a hit of a dropped one.
+    fn used(&mut self, _slot: Slot, _waits: bool) {}
 
     /// There was no free frame.
     fn fill(&mut self) {}
