@@ -41,7 +41,7 @@ pub enum Fault {
     Flip,
     /// The file system of the tier gets full.
     Full,
-    /// The tier's process is killed, or its machine stops, which loses or tears what was not synced.
+    /// The tier's process is killed, or its machine stops: what was not synced is lost or torn.
     Crash,
     /// The clock jumps ahead.
     Jump,

@@ -2,8 +2,9 @@
 //! other.
 //!
 //! An operation of it may fail, be done in part, or be done elsewhere or not at all though the disk
-//! says so. Bits of it flip, other programs fill its file system. When the machine stops, whatever was not synced is
-//! there, lost or torn, block by block; nothing that the tier does afterwards reaches the disk.
+//! says so. Bits of it flip, other programs fill its file system. When the machine stops, whatever
+//! was not synced is there, lost or torn, block by block; nothing that the tier does afterwards
+//! reaches the disk.
 //!
 //! While an operation is under way the world goes on: jobs of the agenda are done within it.
 

@@ -12,8 +12,8 @@
 //!                                                                          storage with faults
 //! ```
 //!
-//! Some lives have a disk tier. It is closed, or its process is killed, or its machine stops; then it
-//! is opened again on the same disk, with a new engine.
+//! Some lives have a disk tier. It is closed, or its process is killed, or its machine stops; then
+//! it is opened again on the same disk, with a new engine.
 //!
 //! After every event the engine is audited ([`forebay_live::engine::Engine::audit`]), and once
 //! everybody has gone away nothing may be left. A run depends on nothing but its scenario. A

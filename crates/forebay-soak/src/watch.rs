@@ -16,8 +16,8 @@ use crate::bounds::{Bounds, Fault};
 use crate::life::{Tally, lives};
 use crate::scenario::Scenario;
 
-/// A job of the agenda that takes longer has no end: it takes microseconds otherwise. A machine that
-/// is busy may let a thread wait for long.
+/// A job of the agenda that takes longer has no end: it takes microseconds otherwise. A machine
+/// that is busy may let a thread wait for long.
 const ENDLESS: Duration = Duration::from_secs(60);
 
 /// A life without a failure, in numbers.
