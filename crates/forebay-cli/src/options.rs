@@ -210,7 +210,8 @@ pub(crate) enum Command {
     /// Run the engine in a simulated world with faults, seed by seed
     ///
     /// Every byte is compared, and every event is followed by a look at all invariants. The command
-    /// fails if a seed does. Example: `forebay soak --seeds 10000`
+    /// fails if a seed does. `--log info` shows the warnings of that world, too. Example: `forebay
+    /// soak --seeds 10000`
     Soak(Soak),
     /// Print a script that completes the command in a shell
     ///

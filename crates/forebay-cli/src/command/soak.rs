@@ -5,6 +5,7 @@ use std::time::{Instant, UNIX_EPOCH};
 
 use forebay_sim::Watch;
 use forebay_soak::{Failure as Fault, Lived, live, shrink};
+use log::LevelFilter;
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -29,6 +30,10 @@ struct Record {
 
 /// Lives through the seeds, on all processors; a failure if one of them fails.
 pub(crate) fn run(options: &Soak) -> Result<(), Failure> {
+    // The simulated world is made of failures, and they would fill the screen.
+    if log::max_level() == LevelFilter::Warn {
+        log::set_max_level(LevelFilter::Error);
+    }
     let clock = || UNIX_EPOCH.elapsed().map_or(1, |since| since.as_nanos() as u64 >> 8);
     let first = options.seed.or(options.from).unwrap_or_else(clock);
     let count = if options.seed.is_some() { 1 } else { options.seeds };
