@@ -103,9 +103,8 @@ pub(crate) fn errno(error: &Error) -> Errno {
     static QUIET: LazyLock<Quiet> = LazyLock::new(Quiet::default);
     // An errno cannot say which member of a set lacks a name, or how the storage answered.
     if let Error::Storage { reason, .. } = error
-        && let Some(more) = QUIET.due(reason)
+        && let Some(again) = QUIET.due(reason)
     {
-        let again = if more > 0 { format!("; {more} more times since the last line") } else { String::new() };
         log::warn!("{error}{again}");
     }
     Errno::from_i32(error.errno())

@@ -70,7 +70,7 @@ impl Scenario {
         let unit = 4096 << dice.below(8);
         let set = faults[Fault::Set as usize] > 0 && devices.len() > 1;
         let stripes = set.then(|| Stripes::new(unit, devices.len()).expect("whole blocks, and few members"));
-        // What memory keeps is not asked of a tier.
+        // Blocks that memory keeps are not asked of a tier.
         let frames = if faults[Fault::Tier as usize] > 0 { frames.min(dice.scale(16, 400) as u32) } else { frames };
         // A tier gives up segments once so much is read that it is full.
         let large = dice.chance(100) && faults[Fault::Tier as usize] > 0;

@@ -11,7 +11,7 @@ const QUIET: Duration = Duration::from_secs(60);
 /// Kinds that are kept apart; all beyond are one kind.
 const KINDS: usize = 100;
 
-/// What was told of each kind.
+/// The lines so far, by kind.
 pub struct Quiet {
     began: Instant,
     kinds: Mutex<HashMap<String, Said>>,
@@ -30,13 +30,13 @@ impl Default for Quiet {
 }
 
 impl Quiet {
-    /// If a line of this kind is due: how often it was not told since the last line. Else it is
-    /// counted. How many more there were after the last line of all is never told.
-    pub fn due(&self, kind: &str) -> Option<u64> {
-        self.due_at(kind, self.began.elapsed())
+    /// If a line of this kind is due: the words for its end, which say how often it was not told
+    /// since the last one. Else it is counted, and never told if no line follows.
+    pub fn due(&self, kind: &str) -> Option<String> {
+        self.due_at(kind, self.began.elapsed()).map(again)
     }
 
-    /// [`due`](Quiet::due), by a clock of the caller's.
+    /// [`due`](Quiet::due) by a clock of the caller's, and the number alone.
     pub fn due_at(&self, kind: &str, now: Duration) -> Option<u64> {
         let mut kinds = self.kinds.lock();
         let full = kinds.len() >= KINDS && !kinds.contains_key(kind);
@@ -54,6 +54,10 @@ impl Quiet {
     }
 }
 
+fn again(more: u64) -> String {
+    if more > 0 { format!("; {more} more times since the last line") } else { String::new() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +70,11 @@ mod tests {
         assert_eq!(due("b", 59), Some(0));
         assert_eq!((due("a", 60), due("a", 61), due("a", 180)), (Some(2), None, Some(1)));
         assert_eq!(due("a", 100), None, "a clock that went back");
+    }
+
+    #[test]
+    fn a_line_says_how_often_it_was_not_told() {
+        assert_eq!((again(0), again(2)), (String::new(), "; 2 more times since the last line".into()));
     }
 
     #[test]

@@ -68,7 +68,7 @@ struct Owned {
 pub struct Rounds {
     /// The writer's.
     pub writer: Writer,
-    /// What finds out the content from before.
+    /// Finds out the content from before.
     pub recovery: Recovery,
 }
 

@@ -38,6 +38,7 @@ struct Errand {
     /// The blocks of it that are asked of the source this time.
     asked: Range<u32>,
     attempt: u32,
+    /// When the core asked for it.
     begun: Instant,
     device: DeviceId,
     reason: Reason,

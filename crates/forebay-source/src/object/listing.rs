@@ -116,7 +116,7 @@ pub(super) enum Below {
 }
 
 impl Below {
-    /// What a page of the folder `prefix` shows. A key from elsewhere, which a server may have sent
+    /// As a page of the folder `prefix` shows it. A key from elsewhere, which a server may have sent
     /// all the same, makes no folder of a file.
     fn of(prefix: &str, page: &ListResult) -> Below {
         let below = below(prefix).unwrap_or_default();

@@ -34,8 +34,7 @@ impl Complaints {
             Error::Refused { errno: libc::EOPNOTSUPP, .. } if trouble.kind == UNLISTED => {}
             _ => return None,
         }
-        let more = self.quiet.due(&trouble.kind)?;
-        let again = if more > 0 { format!("; {more} more times since the last line") } else { String::new() };
+        let again = self.quiet.due(&trouble.kind)?;
         let words = trouble.error.to_string();
         let kind = if words.contains(&trouble.kind) { String::new() } else { format!(" ({})", trouble.kind) };
         let hint = trouble.hint.map(|hint| format!("; {}", hint.words())).unwrap_or_default();
