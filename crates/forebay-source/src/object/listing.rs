@@ -116,8 +116,8 @@ pub(super) enum Below {
 }
 
 impl Below {
-    /// As a page of the folder `prefix` shows it. A key from elsewhere, which a server may have sent
-    /// all the same, makes no folder of a file.
+    /// As a page of the folder `prefix` shows it. A key from elsewhere, which a server may have
+    /// sent all the same, makes no folder of a file.
     fn of(prefix: &str, page: &ListResult) -> Below {
         let below = below(prefix).unwrap_or_default();
         // The crate's keys lack the slash at the end of a folder's own marker.
