@@ -57,8 +57,6 @@ pub enum Reason {
     AheadWindow,
     /// As many pieces are under way as the device serves at once for each stream.
     Channels,
-    /// The blocks read while a piece is under way.
-    Demand,
     /// The same part of a total for all streams.
     Even,
     /// The stream's part of a total by its rate.

@@ -136,8 +136,6 @@ pub struct Stream {
     pub began: Instant,
     /// When it was last read.
     pub last: Instant,
-    /// When the last fetch for it arrived.
-    pub came: Instant,
     /// The fate of its prefetched blocks.
     pub feedback: Feedback,
     /// How long its reader works on a block, without waits: an exponentially weighted mean (weight
@@ -182,7 +180,6 @@ impl Stream {
             begun: 0,
             began: at,
             last: at,
-            came: at,
             feedback: Feedback::default(),
             own_time: 0,
             pause: 0,
@@ -203,10 +200,18 @@ impl Stream {
     }
 
     /// Whether reading through the skipped blocks would take longer than going around them, which
-    /// costs a switch a step, S_p = `depth`.
+    /// costs as much a step as the transfer of `depth` blocks.
     pub fn is_sparse(&self, depth: u32) -> bool {
-        let span = self.next.saturating_sub(self.first);
-        u64::from(span.saturating_sub(self.read)) > u64::from(self.steps) * u64::from(depth)
+        u64::from(self.skipped()) > u64::from(self.steps) * u64::from(depth)
+    }
+
+    /// How many blocks a step skips in the mean.
+    pub fn mean_gap(&self) -> u32 {
+        self.skipped() / self.steps.max(1)
+    }
+
+    fn skipped(&self) -> u32 {
+        self.next.saturating_sub(self.first).saturating_sub(self.read)
     }
 
     /// It is read again, `blocks` further.

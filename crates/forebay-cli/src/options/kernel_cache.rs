@@ -79,8 +79,8 @@ mod tests {
         };
         assert_eq!(applied(KernelCache::Auto, "auto"), ("auto".into(), Some(Referenced::Kept)));
         assert_eq!(applied(KernelCache::Off, "auto"), ("auto".into(), Some(Referenced::Kept)));
-        let (name, referenced) = applied(KernelCache::On, "auto:without=demand");
-        assert_eq!((name.as_str(), referenced), ("auto:without=demand/devices/contexts", Some(Referenced::HandedOn)));
+        let (name, referenced) = applied(KernelCache::On, "auto:without=near");
+        assert_eq!((name.as_str(), referenced), ("auto:without=near/devices/contexts", Some(Referenced::HandedOn)));
         assert_eq!(applied(KernelCache::On, "auto+eager").1, None, "asked for by name");
         assert_eq!(applied(KernelCache::On, "amp").1, None);
     }

@@ -7,7 +7,7 @@
 //! | question | answer | where |
 //! | --- | --- | --- |
 //! | how much in a piece | CP: the worth of a switch; past it, the best for lengths of streams | `pieces` `odds` |
-//! | when the next one | CP when the reader enters the latest piece; SCM earlier, for fast readers | `pieces` |
+//! | when the next one | CP: when the reader enters the latest piece | `pieces` |
 //! | how much may be unread, which goes | CPEM's prefetch cache, whose pages pay rent | `cache/` |
 //! | which device gives up a frame | the one whose frames save least waiting | `worth/` |
 //! | which block of it | AMP's loops, ARC that admits few new blocks, or ARC: a sample tells which misses least | `duel` `bimodal` |
@@ -19,7 +19,6 @@
 //! | `whole` | files are read to the same end again | `tests/all/knowledge.rs` | small files that are read whole |
 //! | `lengths` | streams have a mean length | `tests/all/knowledge.rs` | index search, streams of some hundred blocks |
 //! | `habits` | streams of one program context are alike | `tests/all/habits.rs` | readers of small parts beside scans |
-//! | `demand` | fast readers need more ahead (SCM §4.1) | `tests/all/explain.rs` | one fast reader beside slow ones |
 //! | `company` | a stream alone on a device pays no switch | `tests/all/explain.rs` | one stream and reuse in one memory |
 //! | `near` | free frames cost nothing | `tests/all/near.rs` | files that fit, read at random |
 //! | `steps` | mostly equal steps go on (Leap) | `steps.rs` here, `tests/all/elsewhere.rs` | arrays, strides on stores |
@@ -70,13 +69,10 @@ pub struct Parts {
     pub whole: bool,
     /// Whether pieces are as large as the mean length of streams so far makes them best.
     pub lengths: bool,
-    /// Whether fast readers have more ahead than a piece.
-    pub demand: bool,
     /// Whether the knowledge of a program context counts: how long its streams are, and that it
     /// reads at random.
     pub habits: bool,
-    /// Whether pieces are smaller for a stream that has its device to itself, and lead times are
-    /// without waits behind a stream's own pieces.
+    /// Whether pieces are smaller for a stream that has its device to itself.
     pub company: bool,
     /// Whether blocks near misses are loaded, if their file has room in free frames.
     pub near: bool,
@@ -93,7 +89,6 @@ impl Parts {
     pub const ALL: Parts = Parts {
         whole: true,
         lengths: true,
-        demand: true,
         habits: true,
         company: true,
         near: true,
@@ -148,7 +143,6 @@ impl Auto {
 impl Prefetcher for Auto {
     fn needs(&self) -> Needs {
         Needs {
-            demand: self.parts.demand.then_some(pieces::SLOT),
             endings: self.parts.habits,
             company: self.parts.company,
             near: self.parts.near,
@@ -175,7 +169,6 @@ impl Prefetcher for Auto {
             mean_length: habits.filter(|_| self.parts.lengths).and_then(Habits::mean_length),
             habits: habits.filter(|_| self.parts.habits),
             of_context: self.parts.habits && of_context.is_some(),
-            by_demand: self.parts.demand,
         })
     }
 

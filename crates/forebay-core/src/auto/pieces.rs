@@ -1,22 +1,14 @@
 //! The papers' prefetching joined: a piece is as much as the device transfers in the time of one
-//! switch (CP §2). It is fetched when no more is unread than will be read until it has come (SCM
-//! §4.1). Nothing is fetched beyond the block where readers are known to stop.
+//! switch (CP §2). It is fetched once its predecessor is entered (CP §3), or earlier, over as many
+//! channels as the device has for each stream (CP §4). Nothing is fetched beyond the block where
+//! readers are known to stop.
 //!
-//! CP has the next piece fetched once its predecessor is entered, T = S_p. That is the most that
-//! SCM §5.2.4 allows, and enough as long as a piece comes before its predecessor is read. A fast
-//! reader beside many slow ones waits longer than that for its turn at the device. Meanwhile it
-//! reads R · t_prefetch, T_C; half as much again covers irregular reads, and its part of memory is
-//! by Equal Time Supplies. So T = max(S_p, min(1.5 · T_C, T_ETS)), in several pieces, if need be.
+//! SCM §4.1 fetches for a fast reader before it enters the latest piece, and divides memory by
+//! rates. Here that gained 3 % at most and cost as much elsewhere, so `auto` does not count demand
+//! (`docs/notes/2026-11-29-auto-parts.md`); the presets `ets` and `esf` do.
 //!
-//! If memory is too short for S_p and as much again behind it, the blocks ahead of a stream are
-//! divided otherwise ([`Window`]). The piece gets all but the blocks read until it has come:
-//! switches go by pieces, and the distance has only to last for the lead time. The second of two
-//! pieces that are read slowly waits in memory for nothing. And with a total M = Σ pᵢ, streams at
-//! rates Rᵢ need Σ Rᵢ / pᵢ switches a second. That is least where a page more saves each stream as
-//! many, Rᵢ / pᵢ² = λ: pᵢ in proportion to √Rᵢ. Half of memory is divided so and half evenly,
-//! because rates are estimates, and some are low for want of memory. So no stream has less than
-//! half of what either division gives it, and all together have at most twice the switches of the
-//! better one.
+//! A reader that skips blocks is read through its gaps while that is quicker than to go over them
+//! ([`gap_worth`]).
 //!
 //! Where there is not even room for a request of each stream, pieces are whole requests, fetched
 //! with a miss, as [`cp`](crate::papers::cp) has it.
@@ -39,15 +31,10 @@
 
 use super::knowledge::Habits;
 use super::odds;
-use crate::demand::{Supply, cycle};
 use crate::devices::ALWAYS;
 use crate::papers::cp;
-use crate::papers::scm::Trigger;
 use crate::reason::{Reason, Size};
 use crate::seams::{Plan, Sight};
-
-/// The slots in which demand is counted, nanoseconds.
-pub(super) const SLOT: u64 = 100_000_000;
 
 /// A stream at an access, and the knowledge of how far it will go.
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +49,6 @@ pub(super) struct Outlook<'a> {
     pub(super) habits: Option<&'a Habits>,
     /// Whether these are habits of the stream's own program context, not of its device as a whole.
     pub(super) of_context: bool,
-    /// Whether readers that are fast have more ahead than a piece.
-    pub(super) by_demand: bool,
 }
 
 impl Outlook<'_> {
@@ -95,15 +80,14 @@ impl Outlook<'_> {
 /// The plan of an access.
 pub(super) fn plan(outlook: &Outlook<'_>) -> Plan {
     let sight = outlook.sight;
-    if sight.stream.is_sparse(sight.competitive_depth) {
+    if sight.stream.is_sparse(gap_worth(sight)) {
         return Plan::NOTHING.because(Reason::Sparse, Reason::Nothing);
     }
-    let window = Window::of(&sight.supply, sight.longest_piece, sight.request);
     if sight.is_short() && sight.missed.is_none() {
         return Plan::NOTHING.because(Reason::Memory, Reason::Memory);
     }
     let longest =
-        if sight.is_short() { sight.short_piece() } else { window.longest().min(longest_for_channels(sight)) };
+        if sight.is_short() { sight.short_piece() } else { sight.longest_piece.min(longest_for_channels(sight)) };
     let depth = depth(outlook, longest);
     // Pieces that are asked for at once, up to a known end, are not smaller because streams are
     // short.
@@ -122,59 +106,29 @@ pub(super) fn plan(outlook: &Outlook<'_>) -> Plan {
     let consumed = sight.stream.next - sight.stream.first.min(sight.stream.next);
     let started = consumed.saturating_mul(3) / depth.blocks;
     let lanes = sight.lanes().min(started).min(sight.share / piece).max(1);
-    let ahead = if outlook.by_demand { distance(sight, piece) } else { Size::default() };
-    let ahead = ahead.at_most(started.saturating_mul(piece), Reason::SlowStart);
-    let why = if ahead.blocks > piece.saturating_mul(lanes) { ahead.reason } else { cp::lanes_or_window(lanes) };
-    let plan = |pieces| Plan { piece, pieces, distance: ahead.blocks, ..Plan::NOTHING }.because(reason, why);
+    let plan = |pieces| Plan { piece, pieces, ..Plan::NOTHING }.because(reason, cp::lanes_or_window(lanes));
     if sight.missed.is_some() {
         // The last piece is used up, or lost: the demand itself begins the next one.
-        return plan(lanes.max(ahead.blocks / piece));
+        return plan(lanes);
     }
     let remaining = sight.stream.remaining();
-    let wanted = piece.saturating_mul(lanes).max(ahead.blocks);
-    let due = remaining < sight.stream.piece.min(window.distance(piece));
+    let wanted = piece.saturating_mul(lanes);
+    // A small piece leaves more of the stream's memory to what is ahead of it.
+    let due = remaining < sight.stream.piece.min(sight.longest_piece.saturating_mul(2).saturating_sub(piece));
     if due || remaining + piece <= wanted {
         let pieces = wanted.saturating_sub(remaining).div_ceil(piece);
-        return plan(pieces.clamp(1, lanes.max(ahead.blocks / piece).max(1)));
+        return plan(pieces.clamp(1, lanes));
     }
     Plan::NOTHING
 }
 
-/// The blocks ahead of a stream when a piece has just come: that piece, and the distance at which
-/// it was due.
-#[derive(Clone, Copy, Debug)]
-struct Window {
-    /// Both together.
-    blocks: u32,
-    /// The blocks read until a piece has come; half of all if that is not known.
-    soon: u32,
-}
-
-impl Window {
-    /// For one of the streams of `supply`, if a piece of each may have `even` blocks; its reader
-    /// asks for `request` at a time.
-    fn of(supply: &Supply, even: u32, request: u32) -> Window {
-        let Supply { rate, roots, streams, lead_time, .. } = *supply;
-        if rate == 0 || roots == 0 {
-            // Rates are not known, or not measured.
-            return Window { blocks: even.saturating_mul(2), soon: even };
-        }
-        let by_root = u128::from(even) * u128::from(streams) * u128::from(rate.isqrt()) / u128::from(roots);
-        let blocks = even.saturating_add(u32::try_from(by_root).unwrap_or(u32::MAX));
-        // A read is seen when it is through: the next one needs its blocks, too.
-        let soon = irregular(cycle(rate, lead_time)).saturating_add(request);
-        Window { blocks, soon: soon.min(blocks / 2) }
-    }
-
-    /// The longest piece.
-    fn longest(self) -> u32 {
-        (self.blocks - self.soon).max(1)
-    }
-
-    /// The distance beside a piece of this many.
-    fn distance(self, piece: u32) -> u32 {
-        self.blocks.saturating_sub(piece)
-    }
+/// A gap of up to so many blocks is read through. Another stream that comes in between costs a
+/// switch, as much as the transfer of S_p; if none does the device only goes over the gap.
+fn gap_worth(sight: &Sight<'_>) -> u32 {
+    let interrupted = u64::from(sight.interrupted.min(ALWAYS));
+    let alone = u64::from(ALWAYS) - interrupted;
+    let both = u64::from(sight.competitive_depth) * interrupted + u64::from(sight.over_gap) * alone;
+    (both / u64::from(ALWAYS)) as u32
 }
 
 /// The longest piece of which a stream's channels can all have one while another is read.
@@ -199,11 +153,6 @@ fn longest_for_channels(sight: &Sight<'_>) -> u32 {
         .max(1)
 }
 
-/// Half as much again covers irregular reads.
-fn irregular(blocks: u64) -> u32 {
-    u32::try_from(blocks.saturating_mul(3) / 2).unwrap_or(u32::MAX)
-}
-
 /// S_p, or the best depth for a length: the mean one, or, if that is more, that of the blocks read
 /// of this stream.
 fn depth(outlook: &Outlook<'_>, longest: u32) -> Size {
@@ -216,16 +165,6 @@ fn depth(outlook: &Outlook<'_>, longest: u32) -> Size {
     let best = Outlook { mean_length: length, ..*outlook }.best_depth();
     let Size { blocks, reason } = cp::bounded(best, &Sight { request, ..*sight }, longest);
     Size::new(blocks, if long && reason == Reason::MeanLength { Reason::ReadSoFar } else { reason })
-}
-
-/// How many blocks the stream's reader needs ahead beyond the piece that it reads, as far as memory
-/// allows.
-fn distance(sight: &Sight<'_>, piece: u32) -> Size {
-    let supply = sight.supply;
-    let needed = irregular(cycle(supply.rate, supply.lead_time));
-    let pieces = piece.saturating_mul(supply.streams);
-    let supply = Supply { total: sight.room.saturating_sub(pieces), ..supply };
-    Size::new(needed, Reason::Demand).at_most(Trigger::EqualTime.distance(&supply, needed), Reason::Memory)
 }
 
 /// All absent blocks up to `end`, as far as memory allows, in equal pieces of about the depth.
@@ -264,66 +203,4 @@ fn enough(sight: &Sight<'_>) -> u32 {
 fn by_odds(plan: Plan) -> Plan {
     let of = |reason| if matches!(reason, Reason::KnownEnd | Reason::Nothing) { Reason::Odds } else { reason };
     plan.because(of(plan.why.piece), of(plan.why.distance))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::demand::SCALE;
-    use alloc::vec::Vec;
-
-    const EVEN: u32 = 40;
-
-    /// The windows of streams at such rates, in blocks a second, when a piece takes 50 ms.
-    fn windows(rates: &[u64]) -> Vec<Window> {
-        let roots = rates.iter().map(|rate| (rate * SCALE).isqrt()).sum();
-        let (lead_time, streams) = (50_000_000, rates.len() as u32);
-        let supply = |rate: u64| Supply { rate: rate * SCALE, roots, streams, lead_time, ..Supply::default() };
-        rates.iter().map(|&rate| Window::of(&supply(rate), EVEN, 1)).collect()
-    }
-
-    fn switches(rates: &[u64], pieces: impl Iterator<Item = f64>) -> f64 {
-        rates.iter().zip(pieces).map(|(&rate, piece)| rate as f64 / piece).sum()
-    }
-
-    /// A hundred at 50 blocks a second beside one at 10,000. Roots in the unit of rates are 226 and
-    /// 3200: of the 4040 that are divided by them these are 35 and 501.
-    #[test]
-    fn what_is_divided_by_roots_saves_as_many_switches_a_page_everywhere() {
-        let rates: Vec<u64> = core::iter::repeat_n(50, 100).chain([10_000]).collect();
-        let windows = windows(&rates);
-        let parts = || windows.iter().map(|window| f64::from(window.blocks - EVEN));
-        // Lagrange: R / p² is one number.
-        let saved: Vec<f64> = rates.iter().zip(parts()).map(|(&rate, part)| rate as f64 / (part * part)).collect();
-        let (least, most) = saved.iter().fold((f64::MAX, 0f64), |(a, b), &s| (a.min(s), b.max(s)));
-        assert!(most / least < 1.1, "{least} to {most}");
-        assert_eq!((windows[0].blocks, windows[100].blocks), (75, 541));
-        // No page moved from one to another saves a switch.
-        let moved = |from: usize, to: usize| {
-            let part = |(at, part)| part - f64::from(u8::from(at == from)) + f64::from(u8::from(at == to));
-            switches(&rates, parts().enumerate().map(part))
-        };
-        let all = switches(&rates, parts());
-        assert!(moved(0, 100) > all * 0.9999 && moved(100, 0) > all * 0.9999);
-        // All together have as many as before, with less than twice the switches of either
-        // division.
-        let sum: u32 = windows.iter().map(|window| window.blocks).sum();
-        assert!((2 * EVEN * 101 - 101..=2 * EVEN * 101).contains(&sum), "{sum}");
-        let evenly = switches(&rates, rates.iter().map(|_| f64::from(2 * EVEN)));
-        let shared = switches(&rates, windows.iter().map(|window| f64::from(window.blocks)));
-        assert!(shared < 2.0 * evenly && shared < all, "{shared}, {evenly}, {all}");
-    }
-
-    /// A stream with 80 blocks, at 100 a second, reads 5 · 1.5 while a piece comes, and asks for
-    /// one more: 72 are left to the piece. A fast one needs as much behind its piece as in it.
-    #[test]
-    fn a_piece_gets_what_the_distance_can_spare() {
-        let slow = windows(&[100])[0];
-        assert_eq!((slow.blocks, slow.longest(), slow.distance(72)), (80, 72, 8));
-        assert_eq!(slow.distance(30), 50, "what the piece does not take is the distance's");
-        let fast = windows(&[100_000])[0];
-        assert_eq!((fast.longest(), fast.distance(40)), (40, 40));
-        let unknown = Window::of(&Supply { streams: 3, ..Supply::default() }, EVEN, 1);
-        assert_eq!((unknown.longest(), unknown.distance(40)), (40, 40));
-    }
 }

@@ -218,9 +218,6 @@ impl<R: Replacement, I: Index> Engine<R, I> {
 
     /// A fetch is over: its device and file have one fewer.
     fn leave_device(&mut self, fetch: &Fetch) {
-        let device = self.storage.device(fetch.device);
-        let one_by_one = device.seeks() && device.cost.channels <= 1;
-        let since = self.lookahead.comes(fetch, one_by_one, self.now);
-        self.storage.is_over(fetch, since, self.now);
+        self.storage.is_over(fetch, self.now);
     }
 }

@@ -271,17 +271,6 @@ impl Lookahead {
         stream.map(|stream| (stream.handler, level::note(stream, demand))).unwrap_or_default()
     }
 
-    /// A fetch has come, from a device that perhaps serves one after the other. Says since when its
-    /// lead time counts: what waited behind what was fetched for the same stream would do so
-    /// however early it was issued.
-    pub(super) fn comes(&mut self, fetch: &Fetch, one_by_one: bool, now: Instant) -> Instant {
-        let one_by_one = one_by_one && self.needs.company;
-        let Some(stream) = self.streams.get_mut(fetch.stream).filter(|_| one_by_one) else { return fetch.issued };
-        let since = fetch.issued.max(stream.came);
-        stream.came = now;
-        since
-    }
-
     /// A read of a stream waits.
     pub(super) fn waits(&mut self, id: StreamId) {
         self.streams.waits(id);

@@ -182,20 +182,31 @@ impl Storage {
     pub(super) fn competitive_depth(&self, file: &File, block: u32) -> u32 {
         let device = &self.devices[file.device_of(block).index()];
         let place = file.place(block, self.block_bytes).unwrap_or(0);
-        // A piece of a striped file is a part of it for each of its devices.
-        self.competitive_depth_at(device, place, file.stripe.map_or(1, |stripe| stripe.devices))
+        self.depth_at(device, device.seek_distance, place, parts(file))
     }
 
-    /// The same at a place of a device, of a file that lies on so many.
-    fn competitive_depth_at(&self, device: &Device, place: u64, parts: u16) -> u32 {
-        let depth = device.cost.competitive_depth(device.seek_distance, place).saturating_mul(parts.into());
+    /// The same after a seek over so many blocks of the file.
+    pub(super) fn over_gap(&self, file: &File, block: u32, gap: u32) -> u32 {
+        let device = &self.devices[file.device_of(block).index()];
+        let place = file.place(block, self.block_bytes).unwrap_or(0);
+        let distance = u64::from(gap) * u64::from(self.block_bytes) / u64::from(parts(file));
+        self.depth_at(device, distance, place, parts(file))
+    }
+
+    /// What a switch of such a distance is worth at a place of a device, to a file that lies on so
+    /// many.
+    fn depth_at(&self, device: &Device, distance: u64, place: u64, parts: u16) -> u32 {
+        let depth = device.cost.competitive_depth(distance, place).saturating_mul(parts.into());
         ((depth.min(u64::from(MAX_PIECE_BYTES)) / u64::from(self.block_bytes)) as u32).max(1)
     }
 
     /// On the device where it is worth most, a switch is worth so many blocks; and how many
     /// requests that device serves at once.
     pub(super) fn deepest(&self) -> Option<(u32, u32)> {
-        self.devices.iter().map(|device| (self.competitive_depth_at(device, 0, 1), device.cost.channels)).max()
+        self.devices
+            .iter()
+            .map(|device| (self.depth_at(device, device.seek_distance, 0, 1), device.cost.channels))
+            .max()
     }
 
     /// A frame is being filled with a block from now on.
@@ -241,8 +252,8 @@ impl Storage {
         Some(number)
     }
 
-    /// A fetch is over, whose lead time began at `since`: its device and file have one fewer.
-    pub(super) fn is_over(&mut self, fetch: &Fetch, since: Instant, now: Instant) {
+    /// A fetch is over: its device and file have one fewer.
+    pub(super) fn is_over(&mut self, fetch: &Fetch, now: Instant) {
         let device = &mut self.devices[fetch.device.index()];
         device.under_way = device.under_way.saturating_sub(1);
         device.told_under_way = device.told_under_way.saturating_sub(u32::from(fetch.is_hint()));
@@ -250,7 +261,7 @@ impl Storage {
             device.has_served(now);
         }
         if fetch.demand.len < fetch.extent.len {
-            device.took(now.since(since));
+            device.took(now.since(fetch.issued));
         }
         if let Some(file) = self.files.get_mut(fetch.extent.file) {
             file.fetches -= 1;
@@ -275,4 +286,9 @@ impl Storage {
     pub(super) fn footprint(&self) -> usize {
         self.files.footprint()
     }
+}
+
+/// The devices that a file lies on.
+fn parts(file: &File) -> u16 {
+    file.stripe.map_or(1, |stripe| stripe.devices.max(1))
 }

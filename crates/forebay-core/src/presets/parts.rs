@@ -57,7 +57,6 @@ macro_rules! of_cache {
 pub const PARTS: &[Part] = &[
     of_prefetching!(whole, "fetches up to where files are usually read to, instead of slow start"),
     of_prefetching!(lengths, "pieces as large as the mean length of streams so far makes them best"),
-    of_prefetching!(demand, "more ahead for those who read faster than a piece comes (SCM §4.1)"),
     of_prefetching!(habits, "goes by how long streams of a program context are, and whether they are random"),
     of_prefetching!(company, "smaller pieces for a stream that has its device to itself and pays for no switch"),
     of_prefetching!(near, "loads what lies near misses of a file that has room in free memory"),

@@ -42,8 +42,7 @@ pub struct Needs {
     pub sequential: u32,
     /// To be told of streams that are left behind or were silent for long, and of contexts.
     pub endings: bool,
-    /// To know how often a stream is interrupted, and to have lead times without the time that a
-    /// piece waits behind its own stream's pieces.
+    /// To know how often a stream is interrupted.
     pub company: bool,
     /// To be asked for blocks near a miss.
     pub near: bool,
@@ -280,6 +279,8 @@ pub struct Sight<'a> {
     pub competitive_depth: u32,
     /// The same, if each block also pays for the memory that it takes.
     pub worth_a_switch: u32,
+    /// The same for a switch over a gap of the stream, as long as its gaps are in the mean.
+    pub over_gap: u32,
     /// How often, in parts of [`ALWAYS`](crate::devices::ALWAYS), another stream uses the device
     /// between two pieces of a stream, so that the second one pays a switch. If
     /// [`Needs::company`]; otherwise always.

@@ -42,7 +42,6 @@ const COMBINED: &[&str] = &[
     "auto:without=habits",
     "auto:without=whole",
     "auto:without=lengths",
-    "auto:without=demand",
     "auto:without=company",
     "auto:without=near",
     "auto:without=steps",

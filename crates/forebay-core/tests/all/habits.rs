@@ -284,6 +284,7 @@ fn what_may_be_in_vain_is_fetched_early_only_if_the_device_is_left_alone() {
         initial_window: 0,
         competitive_depth: 131,
         worth_a_switch: 131,
+        over_gap: 131,
         interrupted: 256,
         room: 1000,
         share: 1000,

@@ -109,7 +109,7 @@ proptest! {
 }
 
 /// `auto` that goes by ends of files alone.
-const ONLY_WHOLE: &str = "auto:without=lengths/demand/habits/company/near/cache/devices/contexts";
+const ONLY_WHOLE: &str = "auto:without=lengths/habits/company/near/cache/devices/contexts";
 
 /// After eight whole files the ninth is fetched to its end at the first read, in equal pieces of
 /// about the competitive depth.
@@ -141,7 +141,7 @@ fn whole_files_are_fetched_whole_once_that_is_known() {
 #[test]
 fn random_portions_are_not_believed() {
     let mut bench = Bench::new(ONLY_WHOLE);
-    let mut plain = Bench::new("auto:without=whole/lengths/demand/habits/company/near/cache/devices/contexts");
+    let mut plain = Bench::new("auto:without=whole/lengths/habits/company/near/cache/devices/contexts");
     for round in 0..200u32 {
         let to = 20 + round * 48_271 % 61;
         let (known, unknown) = (bench.read_through(round % 60, 100, 0, to), plain.read_through(round % 60, 100, 0, to));
@@ -160,7 +160,7 @@ fn the_paper_knows_nothing_of_files() {
 #[test]
 fn pieces_are_as_large_as_the_mean_length_makes_them_best() {
     for (length, best) in [(400, 186), (100, 93)] {
-        let mut bench = Bench::new("auto:without=whole/demand/habits/company/near/cache/devices/contexts");
+        let mut bench = Bench::new("auto:without=whole/habits/company/near/cache/devices/contexts");
         for file in 0..8 {
             bench.read_through(file, length.into(), 0, length);
         }

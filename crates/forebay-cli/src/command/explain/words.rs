@@ -223,15 +223,9 @@ fn of_distance(stream: &Stream, device: &Device, ahead: &Ahead) -> Option<String
         Reason::Odds => "the next one at the end of this one, if the stream goes on".into(),
         Reason::AheadWindow => "the next one when its reader enters this one".into(),
         Reason::Channels => format!("one under way on each of the device's {} channels", device.channels),
-        // The plan's own figure: the device and the stream may be faster or slower by now.
-        Reason::Demand => format!(
-            "early enough for its rate: one and a half times the {} that it read while a piece came",
-            plural((u64::from(stream.distance) * 2).div_ceil(3), "block")
-        ),
         Reason::Memory => {
-            format!("as early as memory allows: its part, by its rate, of {} ahead", plural(ahead.room.into(), "block"))
+            format!("as early as memory allows: its part of {} ahead", plural(ahead.room.into(), "block"))
         }
-        Reason::SlowStart => "at most three times the blocks read so far are ahead".into(),
         Reason::Even => "as early as for all others".into(),
         Reason::EqualTime => "the earlier the faster it is read".into(),
         Reason::EqualSafety => "the earlier the faster and the less evenly it is read".into(),
@@ -305,7 +299,7 @@ mod tests {
     }
 
     /// All reasons that a piece, or the time of the next one, can have.
-    const REASONS: [Reason; 26] = [
+    const REASONS: [Reason; 25] = [
         Reason::FirstWindow,
         Reason::Nowhere,
         Reason::SlowStart,
@@ -326,7 +320,6 @@ mod tests {
         Reason::ByRead,
         Reason::AheadWindow,
         Reason::Channels,
-        Reason::Demand,
         Reason::Even,
         Reason::EqualTime,
         Reason::EqualSafety,
@@ -355,9 +348,6 @@ mod tests {
         let why = |piece, distance| of(Stream { why: Why { piece, distance }, ..stream });
         assert!(!why(Reason::SlowStart, Reason::Nothing).contains("19"));
         assert!(why(Reason::Competitive, Reason::Nothing).ends_with("; where it goes on, that now is 19 blocks"));
-        // 46 is one and a half times 31, give or take the half.
-        let demand = why(Reason::Competitive, Reason::Demand);
-        assert!(demand.ends_with("one and a half times the 31 blocks that it read while a piece came"), "{demand}");
         let mut young = Stream { piece: 8, ..stream };
         young.why.piece = Reason::SlowStart;
         assert!(of(young).contains("up to 19 blocks"));

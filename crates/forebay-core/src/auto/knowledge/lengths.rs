@@ -202,9 +202,14 @@ impl Lengths {
         for bucket in self.longer(from) {
             beyond -= u64::from(bucket.streams);
             let end = blocks.map_or(bucket.longest, |blocks| bucket.longest.min(blocks));
+            let transfer = u64::from(end.saturating_sub(from));
+            if best.is_some_and(|best| best.cost <= transfer) {
+                // The transfer alone costs as much, and that of longer ones no less.
+                break;
+            }
             let is_file = blocks.is_some_and(|blocks| end >= blocks);
             let later = if is_file { 0 } else { goes_on(bucket.cost * beyond / all) };
-            let cost = u64::from(end.saturating_sub(from)) + later;
+            let cost = transfer + later;
             if best.is_none_or(|best| cost < best.cost) {
                 best = Some(Best { cost, end });
             }

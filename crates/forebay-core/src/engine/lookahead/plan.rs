@@ -88,6 +88,7 @@ impl Lookahead {
             initial_window: 0,
             competitive_depth,
             worth_a_switch: memory.worth_a_switch(competitive_depth),
+            over_gap: storage.over_gap(entry, next, stream.mean_gap()),
             interrupted: if self.needs.company && device.seeks() { device.company.interrupted() } else { ALWAYS },
             share: ahead.share,
             longest_piece: ahead.longest_piece,
