@@ -289,7 +289,14 @@ impl<R: Replacement, I: Index> Memory<R, I> {
         }
         frames.clear(slot, flag::ABSENT);
         if !(prefetched && self.unread.enters(frames, slot, fetch)) {
-            self.hand_over(slot, self.partition(fetch.device));
+            let partition = self.partition(fetch.device);
+            self.hand_over(slot, partition);
+            // The first reader that waits has missed the block, and the others refer to it again.
+            // Which ones only passed it cannot be told, if the policy wants to know.
+            let again = if R::SORTS { 0 } else { self.directory.frames.pins(slot).saturating_sub(1) };
+            for _ in 0..again {
+                self.segments.referred_again(&mut self.directory, partition, slot);
+            }
         }
     }
 

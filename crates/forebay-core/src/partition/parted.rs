@@ -135,6 +135,17 @@ impl Parted {
         self.parts.referred(policy, directory, slot, place, how);
     }
 
+    /// A block is referenced again in the part where it is.
+    pub(super) fn referred_again<R: Replacement, I: Index>(
+        &mut self,
+        policy: &mut R,
+        directory: &mut Directory<I>,
+        slot: Slot,
+    ) {
+        let place = self.parts.place(&directory.frames, slot);
+        self.referred(policy, directory, slot, place, Use::Hit);
+    }
+
     /// Where a used block goes, or `None` if it stays.
     fn of_used(&self, place: Place, how: Use) -> Option<Place> {
         self.placement.as_ref().map_or(Some(place), |placement| placement.of_used(place, how))

@@ -177,6 +177,15 @@ impl<R: Replacement> Segments<R> {
         self.sampled
     }
 
+    /// A resident frame of `partition` is referenced again, and stays in its part.
+    pub fn referred_again<I: Index>(&mut self, directory: &mut Directory<I>, partition: usize, slot: Slot) {
+        match (self.segments.get_mut(partition), self.parted.get_mut(partition)) {
+            (Some(segment), Some(parted)) => parted.referred_again(segment, directory, slot),
+            (Some(segment), None) => segment.hit(directory, slot),
+            _ => {}
+        }
+    }
+
     /// A resident frame of `partition` is referenced by a context whose blocks go to `place`.
     pub fn referred_by<I: Index>(
         &mut self,
