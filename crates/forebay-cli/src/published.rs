@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, absolute};
@@ -49,7 +50,9 @@ impl Place<'_> {
             Place::Address(_) | Place::Socket(_) => true,
             Place::Path(path) => match std::fs::metadata(path) {
                 Ok(found) => found.is_dir(),
-                Err(error) => error.raw_os_error() == Some(Errno::NOTCONN.raw_os_error()) || is_mount(path),
+                Err(error) => {
+                    matches!(error.kind(), ErrorKind::NotConnected | ErrorKind::ConnectionAborted) || is_mount(path)
+                }
             },
         }
     }
@@ -92,7 +95,8 @@ fn amiss(point: &Path, errno: Errno) -> Failure {
         Errno::NODATA | Errno::OPNOTSUPP => {
             Failure::input(format!("{point} is not a forebay mount: give the folder that `forebay mount` mounted on"))
         }
-        Errno::NOTCONN => Failure::input(format!("{point}: its forebay is gone; mount it again")),
+        // The second one if it went while it was asked.
+        Errno::NOTCONN | Errno::CONNABORTED => Failure::input(format!("{point}: its forebay is gone; mount it again")),
         Errno::NOENT | Errno::NOTDIR => {
             Failure::input(format!("{point}: there is no such folder; `findmnt -t fuse.forebay` lists the mounts"))
         }
@@ -109,6 +113,14 @@ fn amiss(point: &Path, errno: Errno) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mount_that_goes_before_or_while_it_is_asked_is_gone() {
+        for errno in [Errno::NOTCONN, Errno::CONNABORTED] {
+            let said = amiss(Path::new("/mnt/data"), errno).to_string();
+            assert_eq!(said, "/mnt/data: its forebay is gone; mount it again");
+        }
+    }
 
     #[test]
     fn a_folder_that_is_no_mount_says_so() {

@@ -101,25 +101,7 @@ pub(super) fn plan(outlook: &Outlook<'_>) -> Plan {
     if sight.fresh {
         return Plan::first(sight.first_window(depth));
     }
-    let Size { blocks: piece, reason } = sight.slow_start(depth);
-    // While pieces double, no more is ahead than three times the blocks read.
-    let consumed = sight.stream.next - sight.stream.first.min(sight.stream.next);
-    let started = consumed.saturating_mul(3) / depth.blocks;
-    let lanes = sight.lanes().min(started).min(sight.share / piece).max(1);
-    let plan = |pieces| Plan { piece, pieces, ..Plan::NOTHING }.because(reason, cp::lanes_or_window(lanes));
-    if sight.missed.is_some() {
-        // The last piece is used up, or lost: the demand itself begins the next one.
-        return plan(lanes);
-    }
-    let remaining = sight.stream.remaining();
-    let wanted = piece.saturating_mul(lanes);
-    // A small piece leaves more of the stream's memory to what is ahead of it.
-    let due = remaining < sight.stream.piece.min(sight.longest_piece.saturating_mul(2).saturating_sub(piece));
-    if due || remaining + piece <= wanted {
-        let pieces = wanted.saturating_sub(remaining).div_ceil(piece);
-        return plan(pieces.clamp(1, lanes));
-    }
-    Plan::NOTHING
+    cp::next(sight, depth, sight.share, sight.lanes())
 }
 
 /// A gap of up to so many blocks is read through. Another stream that comes in between costs a

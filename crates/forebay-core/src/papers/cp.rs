@@ -52,24 +52,30 @@ impl Prefetcher for Competitive {
         if self.shares && sight.is_short() {
             return short(sight);
         }
-        // Slow start: double until the competitive depth is reached.
-        let Size { blocks: piece, reason } = sight.slow_start(depth);
-        let consumed = sight.stream.next - sight.stream.first.min(sight.stream.next);
-        let held = if self.shares { sight.share / piece } else { channels };
-        let lanes = (channels / sight.active).min(consumed.saturating_mul(3) / depth.blocks).min(held).max(1);
-        let plan = |pieces| Plan { piece, pieces, ..Plan::NOTHING }.because(reason, lanes_or_window(lanes));
-        if sight.missed.is_some() {
-            // The last piece is used up, or lost: the demand itself begins the next one.
-            return plan(lanes);
-        }
-        let remaining = sight.stream.remaining();
-        let wanted = piece.saturating_mul(lanes);
-        if sight.in_ahead_window() || remaining + piece <= wanted {
-            let pieces = wanted.saturating_sub(remaining).div_ceil(piece);
-            return plan(pieces.clamp(1, lanes));
-        }
-        Plan::NOTHING
+        next(sight, depth, if self.shares { sight.share } else { u32::MAX }, channels / sight.active)
     }
+}
+
+/// The next pieces of a stream that goes on, which may have `share` blocks ahead and has so many of
+/// the device's channels.
+pub fn next(sight: &Sight<'_>, depth: Size, share: u32, channels: u32) -> Plan {
+    // Slow start: double until the competitive depth is reached.
+    let Size { blocks: piece, reason } = sight.slow_start(depth);
+    let consumed = sight.stream.next - sight.stream.first.min(sight.stream.next);
+    let lanes = channels.min(consumed.saturating_mul(3) / depth.blocks).min(share / piece).max(1);
+    let why = if lanes > 1 { Reason::Channels } else { Reason::AheadWindow };
+    let plan = |pieces| Plan { piece, pieces, ..Plan::NOTHING }.because(reason, why);
+    if sight.missed.is_some() {
+        // The last piece is used up, or lost: the demand itself begins the next one.
+        return plan(lanes);
+    }
+    let remaining = sight.stream.remaining();
+    let wanted = piece.saturating_mul(lanes);
+    if sight.in_ahead_window() || remaining + piece <= wanted {
+        let pieces = wanted.saturating_sub(remaining).div_ceil(piece);
+        return plan(pieces.clamp(1, lanes));
+    }
+    Plan::NOTHING
 }
 
 /// Where memory has room for about one request of each stream ([`Sight::is_short`]).
@@ -80,11 +86,6 @@ fn short(sight: &Sight<'_>) -> Plan {
     let Size { blocks: piece, reason } =
         sight.slow_start(competitive_depth(sight).at_most(sight.short_piece(), Reason::Memory));
     Plan { piece, pieces: 1, ..Plan::NOTHING }.because(reason, Reason::Memory)
-}
-
-/// The reason of the trigger distance of a stream with this many pieces under way.
-pub fn lanes_or_window(lanes: u32) -> Reason {
-    if lanes > 1 { Reason::Channels } else { Reason::AheadWindow }
 }
 
 /// The size of a piece once slow start is over: none is smaller than a request, and none has more

@@ -75,7 +75,7 @@ fn point(point: &Path) -> Finding {
     let ours = forebay_fuse::mounts().unwrap_or_default();
     if absolute(point).is_ok_and(|point| ours.contains(&point)) {
         return match std::fs::metadata(point) {
-            Err(error) if error.kind() == ErrorKind::NotConnected => {
+            Err(error) if matches!(error.kind(), ErrorKind::NotConnected | ErrorKind::ConnectionAborted) => {
                 Finding::ok(check, format!("{shown}: a dead mount, which the next one replaces"))
             }
             _ => Finding::warning(check, format!("{shown}: a mount is there now"), "unmount it before the next mount"),

@@ -88,7 +88,10 @@ impl Lookahead {
             initial_window: 0,
             competitive_depth,
             worth_a_switch: memory.worth_a_switch(competitive_depth),
-            over_gap: storage.over_gap(entry, next, stream.mean_gap()),
+            over_gap: match stream.mean_gap() {
+                0 => competitive_depth,
+                gap => storage.over_gap(entry, next, gap),
+            },
             interrupted: if self.needs.company && device.seeks() { device.company.interrupted() } else { ALWAYS },
             share: ahead.share,
             longest_piece: ahead.longest_piece,
