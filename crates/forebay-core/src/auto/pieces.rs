@@ -101,6 +101,11 @@ pub(super) fn plan(outlook: &Outlook<'_>) -> Plan {
     if sight.fresh {
         return Plan::first(sight.first_window(depth));
     }
+    let with_next = sight.stream.remaining().saturating_add(sight.slow_start(depth).blocks);
+    if sight.missed.is_none() && with_next >= sight.longest_piece.saturating_mul(2) {
+        // It had more memory when its latest piece was fetched.
+        return Plan::NOTHING;
+    }
     cp::next(sight, depth, sight.share, sight.lanes())
 }
 
