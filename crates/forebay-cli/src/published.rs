@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, absolute};
@@ -50,12 +50,15 @@ impl Place<'_> {
             Place::Address(_) | Place::Socket(_) => true,
             Place::Path(path) => match std::fs::metadata(path) {
                 Ok(found) => found.is_dir(),
-                Err(error) => {
-                    matches!(error.kind(), ErrorKind::NotConnected | ErrorKind::ConnectionAborted) || is_mount(path)
-                }
+                Err(error) => is_gone(&error) || is_mount(path),
             },
         }
     }
+}
+
+/// Whether a mount's forebay is gone, or went while it was asked.
+pub(crate) fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotConnected | ErrorKind::ConnectionAborted)
 }
 
 /// Whether the table of mounts has a mount of Forebay at a path.
@@ -95,14 +98,13 @@ fn amiss(point: &Path, errno: Errno) -> Failure {
         Errno::NODATA | Errno::OPNOTSUPP => {
             Failure::input(format!("{point} is not a forebay mount: give the folder that `forebay mount` mounted on"))
         }
-        // The second one if it went while it was asked.
-        Errno::NOTCONN | Errno::CONNABORTED => Failure::input(format!("{point}: its forebay is gone; mount it again")),
         Errno::NOENT | Errno::NOTDIR => {
             Failure::input(format!("{point}: there is no such folder; `findmnt -t fuse.forebay` lists the mounts"))
         }
         Errno::ACCESS => Failure::input(format!(
             "{point}: permission denied; the user who mounted it may look, and others with --allow-other"
         )),
+        errno if is_gone(&errno.into()) => Failure::input(format!("{point}: its forebay is gone; mount it again")),
         errno => {
             let words = std::io::Error::from(errno);
             Failure::input(format!("{point}: its counters cannot be read: {words}; is its forebay still running?"))

@@ -50,8 +50,6 @@ pub struct Supply {
     pub deviations: u64,
     /// How long fetching a piece takes on its device, nanoseconds: t_prefetch.
     pub lead_time: u64,
-    /// Σ √R.
-    pub roots: u64,
     /// Σ T_C: the cycle inventories of all streams, each by the lead time of its device.
     pub cycles: u64,
     /// T_total.
@@ -91,8 +89,6 @@ pub struct Demands {
     meters: Vec<Meter>,
     /// Sums over active streams, by device.
     sums: Vec<Level>,
-    /// The sum of the roots of all their rates.
-    roots: u64,
 }
 
 impl Demands {
@@ -100,7 +96,7 @@ impl Demands {
     /// nanoseconds.
     pub fn new(slot: u64, streams: u32, devices: usize) -> Demands {
         let meters = vec![Meter::default(); streams as usize];
-        Demands { slot: slot.max(1), meters, sums: vec![Level::default(); devices.max(1)], roots: 0 }
+        Demands { slot: slot.max(1), meters, sums: vec![Level::default(); devices.max(1)] }
     }
 
     /// The level of an active stream.
@@ -118,11 +114,6 @@ impl Demands {
     /// The sums over the active streams of each device.
     pub fn sums(&self) -> &[Level] {
         &self.sums
-    }
-
-    /// Σ √R over the active streams of all devices.
-    pub fn roots(&self) -> u64 {
-        self.roots
     }
 
     /// A stream begins.
@@ -161,7 +152,6 @@ impl Demands {
         if before == level {
             return;
         }
-        self.roots = self.roots - before.rate.isqrt() + level.rate.isqrt();
         let at = meter.device.index().min(self.sums.len() - 1);
         let sum = &mut self.sums[at];
         sum.rate = sum.rate - before.rate + level.rate;

@@ -1,7 +1,7 @@
 //! Prefetching by the usual length of streams (AMP §6, CP §1.1): a stream is fetched up to where
 //! the odds make it best to look again ([`Lengths`](super::knowledge::Lengths)), without slow
 //! start. If two pieces more are nearly certain to be wanted, that is far away, and the stream is
-//! fetched by its demand.
+//! fetched as if it had no end.
 //!
 //! The next piece is fetched early if that saves more waiting than it costs. Its reader works for τ
 //! until the end of the blocks ahead, and the fetch takes t. If the reader goes on, it waits min(τ,
@@ -53,7 +53,7 @@ pub(super) fn plan(outlook: &Outlook<'_>, known: &Habits, depth: Size) -> Option
     let ahead = stream.ahead - first;
     let further = ahead.saturating_add(depth.blocks.saturating_mul(2));
     let goes_on = || further < blocks && lengths.reach(read, further).is_some_and(Odds::are_nearly_certain);
-    // If a stream was worth a switch already and its end is not in sight, the plan by demand says
+    // If a stream was worth a switch already and its end is not in sight, CP's plan says
     // how many channels it has. Its own fetches under way are no reason for fewer.
     let is_long = read >= sight.competitive_depth && sight.lanes() > 1;
     if is_long && (on.is_none() || goes_on()) {
@@ -65,7 +65,7 @@ pub(super) fn plan(outlook: &Outlook<'_>, known: &Habits, depth: Size) -> Option
     }
     if goes_on() {
         // Odds matter near the ends of streams. Up to there the stream is like any other, and is
-        // fetched by its demand.
+        // fetched as CP has it.
         return None;
     }
     let odds = lengths.reach(read, ahead)?;

@@ -7,9 +7,9 @@
 //!
 //! ```text
 //!     the way      a → b → c → d → e → f → g → h
-//!     a reader     a   b   d                         b, d were expected: e, f, g, h are fetched ahead
-//!     then         c   e                             c came late, which is no other way
-//!     then         x   f                             x stands before f from now on
+//!     a reader     a   b   d                  b, d were expected: e, f, g, h are fetched ahead
+//!     then         c   e                      c came late, which is no other way
+//!     then         x   f                      x stands before f from now on
 //! ```
 //!
 //! A reader that comes to a place soon on its way doubles the number of places that are fetched

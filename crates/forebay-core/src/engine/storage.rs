@@ -180,20 +180,23 @@ impl Storage {
 
     /// C_switch · R_tr where a block of a file lies, in blocks, at least one.
     pub(super) fn competitive_depth(&self, file: &File, block: u32) -> u32 {
-        let device = &self.devices[file.device_of(block).index()];
-        let place = file.place(block, self.block_bytes).unwrap_or(0);
-        self.depth_at(device, device.seek_distance, place, parts(file))
+        self.depth_after(file, block, self.devices[file.device_of(block).index()].seek_distance)
     }
 
     /// The same after a seek over so many blocks of the file.
     pub(super) fn over_gap(&self, file: &File, block: u32, gap: u32) -> u32 {
+        self.depth_after(file, block, u64::from(gap) * u64::from(self.block_bytes) / u64::from(parts(file)))
+    }
+
+    /// The same after a seek of so many bytes.
+    fn depth_after(&self, file: &File, block: u32, distance: u64) -> u32 {
         let device = &self.devices[file.device_of(block).index()];
         let place = file.place(block, self.block_bytes).unwrap_or(0);
-        let distance = u64::from(gap) * u64::from(self.block_bytes) / u64::from(parts(file));
+        // A piece of a striped file is a part of it for each of its devices.
         self.depth_at(device, distance, place, parts(file))
     }
 
-    /// What a switch of such a distance is worth at a place of a device, to a file that lies on so
+    /// The worth of a switch of such a distance at a place of a device, to a file that lies on so
     /// many.
     fn depth_at(&self, device: &Device, distance: u64, place: u64, parts: u16) -> u32 {
         let depth = device.cost.competitive_depth(distance, place).saturating_mul(parts.into());

@@ -29,6 +29,7 @@ mod golden;
 mod habits;
 mod handed_on;
 mod hints;
+mod joined;
 mod knowledge;
 mod landlord;
 mod level;

@@ -30,7 +30,6 @@ fn supplies(levels: &[(u64, u64)], lead_time: u64) -> Vec<Supply> {
         lead_time,
         cycles: cycle(rates, lead_time),
         total: DEFAULT * streams,
-        roots: 0,
         streams,
     };
     levels.iter().map(supply).collect()

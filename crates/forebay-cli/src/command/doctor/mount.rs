@@ -15,7 +15,7 @@ use super::{Finding, SAME, machine};
 use crate::command::mount::{how_read, outside};
 use crate::failure::Failure;
 use crate::options::{ControlAt, Mount};
-use crate::{listen, reading, tier};
+use crate::{listen, published, reading, tier};
 
 /// The findings about a mount of these sources.
 pub(super) fn findings(mount: &Mount, sources: &[OsString]) -> Vec<Finding> {
@@ -75,7 +75,7 @@ fn point(point: &Path) -> Finding {
     let ours = forebay_fuse::mounts().unwrap_or_default();
     if absolute(point).is_ok_and(|point| ours.contains(&point)) {
         return match std::fs::metadata(point) {
-            Err(error) if matches!(error.kind(), ErrorKind::NotConnected | ErrorKind::ConnectionAborted) => {
+            Err(error) if published::is_gone(&error) => {
                 Finding::ok(check, format!("{shown}: a dead mount, which the next one replaces"))
             }
             _ => Finding::warning(check, format!("{shown}: a mount is there now"), "unmount it before the next mount"),

@@ -115,8 +115,8 @@ impl Lookahead {
         let own = demands.of(id);
         let lead_time = storage.device(device).lead_time;
         let all = demands.sums().iter().zip(storage.devices());
-        let (rate, deviation, roots) = (own.rate, own.deviation, demands.roots());
-        let begun = Supply { rate, deviation, lead_time, roots, streams, ..Supply::default() };
+        let (rate, deviation) = (own.rate, own.deviation);
+        let begun = Supply { rate, deviation, lead_time, streams, ..Supply::default() };
         all.fold(begun, |supply, (sum, device)| Supply {
             rates: supply.rates + sum.rate,
             deviations: supply.deviations + sum.deviation,
