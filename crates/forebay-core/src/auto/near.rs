@@ -17,9 +17,8 @@
 //!
 //! A store that serves requests side by side, and whose switch takes longer than those 128 KiB,
 //! makes readers wait but has little work: there bytes cost. A miss loads as much as takes a
-//! sixteenth of the switch. So it is answered nearly as soon as one that loads nothing, and a file
-//! that is read by the page has no more than that fetched. The rest of the file comes once it is a
-//! sixth.
+//! sixteenth of the switch, and no region. So it is answered nearly as soon as one that loads
+//! nothing, and no more comes until half of the file is there.
 
 use crate::seams::{MAX_PIECE_BYTES, Miss, Near};
 use crate::types::{BlockKey, Extent};
@@ -27,10 +26,8 @@ use crate::types::{BlockKey, Extent};
 /// The bytes that a first miss loads.
 const WINDOW: u32 = 128 << 10;
 
-/// At such a store, the part of a switch that the load of a miss may take, …
+/// At such a store, the part of a switch that the load of a miss may take.
 const SHARE: u32 = 16;
-/// … and how many times as much of a file must be there as is loaded unasked.
-const THERE: u32 = 5;
 
 /// How much is loaded near misses, in blocks.
 #[derive(Clone, Copy)]
@@ -41,8 +38,6 @@ struct Wagers {
     region: u32,
     /// The blocks of one fetch.
     piece: u32,
-    /// Absent blocks are loaded if this many times as many are there.
-    there: u32,
 }
 
 /// The blocks to load around a missed one; `None` if not all of its file has room in free frames,
@@ -57,8 +52,8 @@ pub(super) fn near(miss: &Miss<'_>) -> Option<Near> {
         let start = miss.block - miss.block % size;
         Extent::between(miss.read.file, start, start.saturating_add(size).min(file.blocks))
     };
-    let Wagers { first, region, piece, there } = wagers(miss)?;
-    if absent.saturating_mul(there) <= file.frames {
+    let Wagers { first, region, piece } = wagers(miss)?;
+    if absent <= file.frames {
         return Some(Near { region: around((MAX_PIECE_BYTES / miss.block_bytes).max(piece)), piece });
     }
     let region = around(region);
@@ -75,7 +70,7 @@ fn wagers(miss: &Miss<'_>) -> Option<Wagers> {
     let channels = miss.device.channels.max(1);
     if channels > 1 && depth > window {
         let first = 1 << (depth / SHARE).clamp(1, window).ilog2();
-        return Some(Wagers { first, region: first, piece: depth, there: THERE });
+        return Some(Wagers { first, region: first, piece: depth });
     }
     // Each of n requests of a size S takes C + S / R_tr. The limit is no longer time but the rate
     // of all channels together, c · R_tr, once n · S / (C + S / R_tr) is more than that: beyond S =
@@ -83,10 +78,10 @@ fn wagers(miss: &Miss<'_>) -> Option<Wagers> {
     let more = miss.under_way.saturating_sub(channels);
     if channels == 1 || more <= channels {
         let region = depth.max(window);
-        return Some(Wagers { first: window, region, piece: region, there: 1 });
+        return Some(Wagers { first: window, region, piece: region });
     }
     let most = u32::try_from(u64::from(depth) * u64::from(channels) / u64::from(more)).unwrap_or(depth);
-    (most > 1).then(|| Wagers { first: window.min(most), region: most, piece: most, there: 1 })
+    (most > 1).then(|| Wagers { first: window.min(most), region: most, piece: most })
 }
 
 /// Whether a block of a region was fetched before this read.

@@ -28,8 +28,8 @@ pub(super) fn plan(outlook: &Outlook<'_>, known: &Habits, depth: Size) -> Option
     let (read, blocks) = (stream.next - first, sight.blocks - first.min(sight.blocks));
     if sight.is_random && stream.steps < 2 && !outlook.of_context {
         // The streams of this file tell more than the mean of its device, and less than the stream
-        // itself.
-        return sight.fresh.then_some(Plan::NOTHING.because(Reason::Nowhere, Reason::AheadWindow));
+        // itself. Of many random readers one often reads behind another, by chance; rarely twice.
+        return Some(Plan::NOTHING.because(Reason::Nowhere, Reason::AheadWindow));
     }
     if sight.fresh {
         return match lengths.end_if(read, blocks, known.goes_on()) {

@@ -135,6 +135,40 @@ fn where_the_rate_of_several_channels_is_short_nothing_is_loaded_near() {
     assert_eq!(missed(63), 1);
 }
 
+/// A store that is waited for: a miss loads little, until half of the file is there.
+#[test]
+fn a_far_store_sends_what_is_left_of_a_file_once_half_of_it_is_there() {
+    let mut bench = Bench::over("auto", DeviceCost::flat(20_000_000, 90_000_000, 13));
+    let file = |number: u32| 10 + number;
+    (0..40).for_each(|number| drop(bench.read_through(file(number), 9000, 4000, 4001)));
+    let mut there = 0;
+    for read in 0..1000 {
+        let fetched: u32 = one(&mut bench, 50, 1000, read * 617 % 1000).iter().map(|&(_, len)| len).sum();
+        if fetched > 32 {
+            assert!((500..520).contains(&there), "more than 128 KiB of a miss where {there} pages are there");
+            assert_eq!(there + fetched, 1000);
+            return;
+        }
+        there += fetched;
+    }
+    panic!("the rest never came");
+}
+
+/// Of many random readers of a file one reads behind another by chance; that is no stream yet.
+#[test]
+fn who_reads_behind_a_random_reader_twice_is_a_stream() {
+    let mut bench = Bench::new("auto");
+    bench.open(60, 1 << 20);
+    (0..40).for_each(|read| drop(bench.read(60, read * 20_011 % (1 << 20), 1)));
+    let mut fetched = |page: u64| {
+        let before = bench.core.counters().prefetched;
+        bench.read_by(1, 60, page);
+        bench.core.counters().prefetched - before
+    };
+    assert_eq!([4000, 4001].map(&mut fetched), [0; 2], "the second page may be chance");
+    assert!(fetched(4002) > 0, "the third one is not");
+}
+
 /// Two pages that are near each other are no stream where no reader reads on.
 #[test]
 fn who_skips_where_hardly_anybody_goes_on_has_come_so_far_by_chance() {
