@@ -432,6 +432,7 @@ impl Streams {
 
     /// An access to `extent` goes on with a stream. `false` if it brought the stream no further.
     pub fn advance(&mut self, id: StreamId, at: Instant, extent: Extent, label: &Label, who: Caller) -> bool {
+        self.comes_to(id, at, who.handler);
         let Some(stream) = self.get_mut(id) else { return false };
         (stream.handler, stream.context) = (who.handler, who.context);
         let wanted = stream.wanted.goes_on(label);

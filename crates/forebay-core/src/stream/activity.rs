@@ -142,6 +142,20 @@ impl Streams {
         }
     }
 
+    /// A handler goes on with a stream. If that is another one's, or nobody has read it for long,
+    /// the handler has left the stream that it read before. Otherwise it may read both in turn.
+    ///
+    /// Who skips about in a file comes upon streams of those before him. Each of them would count
+    /// as active from then on, and hundreds of them left four readers no memory.
+    pub(super) fn comes_to(&mut self, id: StreamId, at: Instant, handler: HandlerId) {
+        let Some(stream) = self.get(id) else { return };
+        let file = stream.file;
+        let strange = stream.handler != handler || at.since(stream.last) > self.patience();
+        if strange && self.last[self.place(handler, file)] != id.0 {
+            self.leaves(handler, file);
+        }
+    }
+
     /// A handler begins to read elsewhere in a file. The stream that it was the last to read there
     /// is no longer active, unless it goes on: a server of short tasks leaves one behind with each
     /// task.

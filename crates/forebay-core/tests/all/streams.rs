@@ -85,6 +85,15 @@ impl Naive {
         self.pause.unwrap_or(ACTIVE_FOR[2] / PAUSES)
     }
 
+    /// A handler has left the stream that it read in a file before.
+    fn leaves(&mut self, handler: HandlerId, file: FileId) {
+        let left = self.last.get(&(handler, file)).copied();
+        let left = self.streams.iter_mut().find(|twin| Some(twin.id) == left && twin.file == file);
+        if let Some(left) = left.filter(|twin| twin.handler == handler && twin.waiting == 0) {
+            left.active = false;
+        }
+    }
+
     fn any(&mut self, which: u8) -> Option<&mut Twin> {
         let len = self.streams.len();
         self.streams.get_mut(usize::from(which) % len.max(1))
@@ -171,9 +180,14 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
 
 /// A known stream is accessed. Returns whether that brings it further.
 fn goes_on(streams: &mut Streams, naive: &mut Naive, id: StreamId, at: u64, extent: Extent, who: Caller) -> bool {
+    let position = naive.streams.iter().position(|twin| twin.id == id).expect("a stream the twin knows");
+    let Twin { handler, last, .. } = naive.streams[position];
+    let strange = handler != who.handler || at - last > naive.patience();
+    if strange && naive.last.get(&(who.handler, extent.file)) != Some(&id) {
+        naive.leaves(who.handler, extent.file);
+    }
     naive.last.insert((who.handler, extent.file), id);
     let moved = streams.advance(id, Instant(at), extent, &Label::all(extent), who);
-    let position = naive.streams.iter().position(|twin| twin.id == id).expect("a stream the twin knows");
     let twin = &mut naive.streams[position];
     twin.handler = who.handler;
     if moved {
@@ -199,12 +213,7 @@ fn goes_on(streams: &mut Streams, naive: &mut Naive, id: StreamId, at: u64, exte
 
 /// An access begins a stream.
 fn begins(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, extent: Extent, who: Caller) -> StreamId {
-    // Its handler has left the stream that it read before.
-    let left = naive.last.get(&(who.handler, extent.file)).copied();
-    let left = naive.streams.iter_mut().find(|twin| Some(twin.id) == left && twin.file == extent.file);
-    if let Some(left) = left.filter(|twin| twin.handler == who.handler && twin.waiting == 0) {
-        left.active = false;
-    }
+    naive.leaves(who.handler, extent.file);
     let id = streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(0), who);
     // If the table is full a stream was forgotten; ids tell which one.
     if let Some(gone) = naive.streams.iter().position(|twin| twin.id == id) {
@@ -381,4 +390,34 @@ fn who_waits_for_the_processor_holds_what_is_there_for_him() {
     let id = streams.locate(who.handler, FileId(8), 8, at).expect("his own");
     assert!(streams.advance(id, at, whole(8, 8), &Label::all(whole(8, 8)), who));
     assert_eq!(count(&streams), (1, 0), "nobody is waited for for ever");
+}
+
+/// One handler comes upon another's stream, and has left its own. One that reads two streams of its
+/// own in turn reads both.
+#[test]
+fn who_comes_upon_a_stream_of_others_has_left_his_own() {
+    let mut streams = Streams::new(8, 600, 256);
+    let mut at = 0;
+    let mut read = |streams: &mut Streams, handler: u32, start: u32| {
+        at += 1_000_000;
+        let who = Caller { handler: HandlerId(handler), context: ContextId(0) };
+        let extent = Extent { file: FileId(1), start, len: 4 };
+        match streams.locate(who.handler, extent.file, start, Instant(at)) {
+            Some(id) => assert!(streams.advance(id, Instant(at), extent, &Label::all(extent), who)),
+            None => _ = streams.begin(Instant(at), extent, &Label::all(extent), DeviceId(0), who),
+        }
+        streams.active()
+    };
+    for start in [0, 4, 8] {
+        read(&mut streams, 1, start);
+        read(&mut streams, 2, 10_000 + start);
+    }
+    assert_eq!(streams.active(), 2);
+    assert_eq!(read(&mut streams, 1, 10_012), 1, "both read the one");
+    assert_eq!(read(&mut streams, 2, 10_016), 1);
+    for start in [0, 4, 8] {
+        read(&mut streams, 3, 20_000 + start);
+        read(&mut streams, 3, 30_000 + start);
+    }
+    assert_eq!(streams.active(), 3, "the handlers 1 and 2 read one stream, 3 two in turn");
 }
