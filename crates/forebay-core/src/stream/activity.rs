@@ -1,6 +1,6 @@
 //! Which streams are active, and which are over.
 
-use super::{ACTIVE, ACTIVE_FOR, GONE, HOLDING, HOLDS_FOR, IDLE, Stream, Streams, WAITING};
+use super::{ACTIVE, ACTIVE_FOR, GONE, HOLDING, HOLDS_FOR, IDLE, PAUSES, Stream, Streams, WAITING};
 use crate::types::{FileId, HandlerId, Instant, StreamId};
 
 impl Streams {
@@ -142,15 +142,17 @@ impl Streams {
         }
     }
 
-    /// A handler goes on with a stream. If that is another one's, or nobody has read it for long,
-    /// the handler has left the stream that it read before. Otherwise it may read both in turn.
+    /// A handler goes on with a stream. If that is another one's, or was silent for much longer than
+    /// streams are, the handler has left the stream that it read before. Otherwise it may read both
+    /// in turn.
     ///
     /// Who skips about in a file comes upon streams of those before him. Each of them would count
     /// as active from then on, and hundreds of them left four readers no memory.
     pub(super) fn comes_to(&mut self, id: StreamId, at: Instant, handler: HandlerId) {
         let Some(stream) = self.get(id) else { return };
         let file = stream.file;
-        let strange = stream.handler != handler || at.since(stream.last) > self.patience();
+        let long = self.pause.saturating_mul(PAUSES).saturating_add(self.wait * 2);
+        let strange = stream.handler != handler || at.since(stream.last) > long;
         if strange && self.last[self.place(handler, file)] != id.0 {
             self.leaves(handler, file);
         }

@@ -182,7 +182,7 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
 fn goes_on(streams: &mut Streams, naive: &mut Naive, id: StreamId, at: u64, extent: Extent, who: Caller) -> bool {
     let position = naive.streams.iter().position(|twin| twin.id == id).expect("a stream the twin knows");
     let Twin { handler, last, .. } = naive.streams[position];
-    let strange = handler != who.handler || at - last > naive.patience();
+    let strange = handler != who.handler || at - last > PAUSES * naive.pause() + 2 * naive.wait;
     if strange && naive.last.get(&(who.handler, extent.file)) != Some(&id) {
         naive.leaves(who.handler, extent.file);
     }
@@ -393,12 +393,12 @@ fn who_waits_for_the_processor_holds_what_is_there_for_him() {
 }
 
 /// One handler comes upon another's stream, and has left its own. One that reads two streams of its
-/// own in turn reads both.
+/// own in turn reads both, and one that comes back after long has left the other.
 #[test]
 fn who_comes_upon_a_stream_of_others_has_left_his_own() {
     let mut streams = Streams::new(8, 600, 256);
     let mut at = 0;
-    let mut read = |streams: &mut Streams, handler: u32, start: u32| {
+    let mut read = |handler: u32, start: u32| {
         at += 1_000_000;
         let who = Caller { handler: HandlerId(handler), context: ContextId(0) };
         let extent = Extent { file: FileId(1), start, len: 4 };
@@ -408,16 +408,13 @@ fn who_comes_upon_a_stream_of_others_has_left_his_own() {
         }
         streams.active()
     };
-    for start in [0, 4, 8] {
-        read(&mut streams, 1, start);
-        read(&mut streams, 2, 10_000 + start);
-    }
-    assert_eq!(streams.active(), 2);
-    assert_eq!(read(&mut streams, 1, 10_012), 1, "both read the one");
-    assert_eq!(read(&mut streams, 2, 10_016), 1);
-    for start in [0, 4, 8] {
-        read(&mut streams, 3, 20_000 + start);
-        read(&mut streams, 3, 30_000 + start);
-    }
-    assert_eq!(streams.active(), 3, "the handlers 1 and 2 read one stream, 3 two in turn");
+    let both = [0, 4, 8].map(|start| (read(1, start), read(2, 10_000 + start)));
+    assert_eq!(both, [(0, 0), (1, 2), (2, 2)]);
+    assert_eq!([read(1, 10_012), read(2, 10_016)], [1, 1], "both read the one");
+    let in_turn = [0, 4, 8].map(|start| (read(3, 20_000 + start), read(3, 30_000 + start)));
+    assert_eq!(in_turn, [(1, 1), (2, 3), (3, 3)]);
+    // For a quarter of a second only one of the two goes on.
+    let goes_on = (3..240).map(|nth| read(3, 30_000 + nth * 4)).last();
+    assert_eq!(goes_on, Some(3), "short silences mean nothing");
+    assert_eq!(read(3, 20_012), 2, "and now the other one: it is what is read");
 }
