@@ -142,12 +142,12 @@ impl Streams {
         }
     }
 
-    /// A handler goes on with a stream. If that is another one's, or was silent for much longer than
-    /// streams are, the handler has left the stream that it read before. Otherwise it may read both
-    /// in turn.
+    /// A handler goes on with a stream. If that is another one's, or was silent for much longer
+    /// than streams are, the handler has left the stream that it read before. Otherwise it may
+    /// read both in turn.
     ///
-    /// Who skips about in a file comes upon streams of those before him. Each of them would count
-    /// as active from then on, and hundreds of them left four readers no memory.
+    /// A reader that skips about in a file comes upon streams of those before it. If each of them
+    /// counted as active from then on, hundreds of them would leave four readers no memory.
     pub(super) fn comes_to(&mut self, id: StreamId, at: Instant, handler: HandlerId) {
         let Some(stream) = self.get(id) else { return };
         let file = stream.file;
