@@ -54,6 +54,9 @@ const LONGEST: u64 = ACTIVE_FOR[2];
 /// See [`ACTIVE_FOR`].
 pub const PAUSES: u64 = 16;
 
+/// A handler that reads several streams in turn comes back to each of them within so many turns.
+pub const IN_TURN: u32 = 64;
+
 /// A stream holds its unread blocks no longer than this, nanoseconds.
 pub const HOLDS_FOR: u64 = 120_000_000_000;
 
@@ -132,6 +135,10 @@ pub struct Stream {
     pub steps: u32,
     /// How many streams had begun in its file when it was last read; the number wraps.
     begun: u32,
+    /// How often its handler had turned to another stream when it was last read; the number wraps.
+    turn: u32,
+    /// Whether the handler reads it in turn with others.
+    in_turn: bool,
     /// When it began.
     pub began: Instant,
     /// When it was last read.
@@ -178,6 +185,8 @@ impl Stream {
             stride: 0,
             steps: 0,
             begun: 0,
+            turn: 0,
+            in_turn: false,
             began: at,
             last: at,
             feedback: Feedback::default(),
@@ -284,8 +293,15 @@ pub struct Streams {
     /// The stream that a handler read last in a file, by a hash of both; of two that have the same
     /// the later one is known.
     last: Vec<u32>,
-    /// The stream that a handler read last, by its hash, in the same way.
-    latest: Vec<u32>,
+    /// The stream that a handler read last, by its hash, in the same way; and how often it turned
+    /// to another one.
+    latest: Vec<Latest>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    stream: u32,
+    turns: u32,
 }
 
 impl Streams {
@@ -309,7 +325,7 @@ impl Streams {
             demands: None,
             files: Numbered::default(),
             last: vec![NOWHERE; (places as usize * 2).next_power_of_two().max(LEAST)],
-            latest: vec![NOWHERE; (places as usize * 2).next_power_of_two().max(LEAST)],
+            latest: vec![Latest { stream: NOWHERE, turns: 0 }; (places as usize * 2).next_power_of_two().max(LEAST)],
         }
     }
 
@@ -432,7 +448,7 @@ impl Streams {
 
     /// An access to `extent` goes on with a stream. `false` if it brought the stream no further.
     pub fn advance(&mut self, id: StreamId, at: Instant, extent: Extent, label: &Label, who: Caller) -> bool {
-        self.comes_to(id, at, who.handler);
+        self.comes_to(id, who.handler);
         let Some(stream) = self.get_mut(id) else { return false };
         (stream.handler, stream.context) = (who.handler, who.context);
         let wanted = stream.wanted.goes_on(label);
@@ -464,10 +480,10 @@ impl Streams {
     /// reader reads the file again. `false`, and nothing changes, if it is not.
     pub fn restart(&mut self, id: StreamId, at: Instant, extent: Extent, label: &Label, who: Caller) -> bool {
         let Some(stream) = self.get_mut(id).filter(|stream| stream.retired) else { return false };
-        let Stream { device, next, begun, waiting, cell_next, file_prev, file_next, .. } = *stream;
+        let Stream { device, next, begun, turn, in_turn, waiting, cell_next, file_prev, file_next, .. } = *stream;
         // It keeps its links and its waiting reads, and `next` until the links are moved.
         let anew = Stream::new(at, extent, label, device, who);
-        *stream = Stream { next, begun, waiting, cell_next, file_prev, file_next, ..anew };
+        *stream = Stream { next, begun, turn, in_turn, waiting, cell_next, file_prev, file_next, ..anew };
         let wanted = stream.wanted.run;
         if self.order.list(self.slot(id)) == GONE {
             self.order.move_to_front(self.slot(id), IDLE);
@@ -483,7 +499,7 @@ impl Streams {
     pub fn footprint(&self) -> usize {
         self.table.len() * core::mem::size_of::<Stream>()
             + self.order.footprint()
-            + (self.cells.len() + self.last.len() + self.latest.len()) * 4
+            + (self.cells.len() + self.last.len() + self.latest.len() * 2) * 4
             + self.files.footprint()
             + self.demands.as_ref().map_or(0, Demands::footprint)
     }
@@ -507,7 +523,10 @@ impl Streams {
         let place = self.place(handler, file);
         self.last[place] = id.0;
         let place = self.place_of(handler);
-        let before = core::mem::replace(&mut self.latest[place], id.0);
+        let Latest { stream: before, turns } = self.latest[place];
+        let turns = if before == id.0 { turns } else { turns.wrapping_add(1) };
+        self.latest[place] = Latest { stream: id.0, turns };
+        self.table[id.index()].turn = turns;
         if before != id.0 {
             self.holds_no_more(StreamId(before));
         }

@@ -1,6 +1,6 @@
 //! Which streams are active, and which are over.
 
-use super::{ACTIVE, ACTIVE_FOR, GONE, HOLDING, HOLDS_FOR, IDLE, PAUSES, Stream, Streams, WAITING};
+use super::{ACTIVE, ACTIVE_FOR, GONE, HOLDING, HOLDS_FOR, IDLE, IN_TURN, Stream, Streams, WAITING};
 use crate::types::{FileId, HandlerId, Instant, StreamId};
 
 impl Streams {
@@ -104,7 +104,7 @@ impl Streams {
                 if now.since(stream.last) <= time.saturating_add(self.wait * 2) {
                     break;
                 }
-                let its = self.latest[self.place_of(stream.handler)] == id.0;
+                let its = self.latest[self.place_of(stream.handler)].stream == id.0;
                 let holds = its && stream.remaining() > 0 && !stream.retired;
                 self.order.move_to_front(slot, if holds { HOLDING } else { IDLE });
                 self.asks_no_more(id);
@@ -142,20 +142,23 @@ impl Streams {
         }
     }
 
-    /// A handler goes on with a stream. If that is another one's, or was silent for much longer
-    /// than streams are, the handler has left the stream that it read before. Otherwise it may
-    /// read both in turn.
+    /// A handler goes on with a stream. It has left the one that it read before in the file, unless
+    /// it reads that in turn with others: it came back to it soon the last time.
     ///
     /// A reader that skips about in a file comes upon streams of those before it. If each of them
     /// counted as active from then on, hundreds of them would leave four readers no memory.
-    pub(super) fn comes_to(&mut self, id: StreamId, at: Instant, handler: HandlerId) {
+    pub(super) fn comes_to(&mut self, id: StreamId, handler: HandlerId) {
         let Some(stream) = self.get(id) else { return };
-        let file = stream.file;
-        let long = self.pause.saturating_mul(PAUSES).saturating_add(self.wait * 2);
-        let strange = stream.handler != handler || at.since(stream.last) > long;
-        if strange && self.last[self.place(handler, file)] != id.0 {
+        let (file, own) = (stream.file, stream.handler == handler);
+        let turns = self.latest[self.place_of(handler)].turns.wrapping_sub(stream.turn);
+        let before = StreamId(self.last[self.place(handler, file)]);
+        if before == id {
+            return;
+        }
+        if self.get(before).is_some_and(|before| !before.in_turn) {
             self.leaves(handler, file);
         }
+        self.table[id.index()].in_turn = own && turns <= IN_TURN;
     }
 
     /// A handler begins to read elsewhere in a file. The stream that it was the last to read there

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use forebay_core::history::{EvictionHistory, Was};
 use forebay_core::level::Label;
-use forebay_core::stream::{ACTIVE_FOR, HOLDS_FOR, LATE_FOR, PAUSES, Streams};
+use forebay_core::stream::{ACTIVE_FOR, HOLDS_FOR, IN_TURN, LATE_FOR, PAUSES, Streams};
 use forebay_core::{BlockKey, Caller, ContextId, DeviceId, Extent, FileId, HandlerId, Instant, StreamId};
 use proptest::prelude::*;
 
@@ -34,6 +34,10 @@ struct Twin {
     lagged: u32,
     /// How long it was silent.
     pause: u64,
+    /// How often its handler had turned to another stream when it was read last.
+    turn: u32,
+    /// It is read in turn with others.
+    in_turn: bool,
 }
 
 /// Most recently used first.
@@ -42,6 +46,8 @@ struct Naive {
     streams: Vec<Twin>,
     /// The stream that each handler read last in each file.
     last: BTreeMap<(HandlerId, FileId), StreamId>,
+    /// The stream that each handler read last, and how often it turned to another one.
+    latest: BTreeMap<HandlerId, (StreamId, u32)>,
     /// How long reads waited.
     wait: u64,
     /// How long streams were silent; before the first one, for long.
@@ -83,6 +89,20 @@ impl Naive {
 
     fn pause(&self) -> u64 {
         self.pause.unwrap_or(ACTIVE_FOR[2] / PAUSES)
+    }
+
+    /// How often a handler has turned to another stream.
+    fn turns(&self, handler: HandlerId) -> u32 {
+        self.latest.get(&handler).map_or(0, |&(_, turns)| turns)
+    }
+
+    /// A handler reads a stream. Returns how often it has turned to another one by now.
+    fn reads(&mut self, handler: HandlerId, file: FileId, id: StreamId) -> u32 {
+        self.last.insert((handler, file), id);
+        let before = self.latest.get(&handler).map(|&(stream, _)| stream);
+        let turns = self.turns(handler) + u32::from(before != Some(id));
+        self.latest.insert(handler, (id, turns));
+        turns
     }
 
     /// A handler has left the stream that it read in a file before.
@@ -181,12 +201,16 @@ fn access(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
 /// A known stream is accessed. Returns whether that brings it further.
 fn goes_on(streams: &mut Streams, naive: &mut Naive, id: StreamId, at: u64, extent: Extent, who: Caller) -> bool {
     let position = naive.streams.iter().position(|twin| twin.id == id).expect("a stream the twin knows");
-    let Twin { handler, last, .. } = naive.streams[position];
-    let strange = handler != who.handler || at - last > PAUSES * naive.pause() + 2 * naive.wait;
-    if strange && naive.last.get(&(who.handler, extent.file)) != Some(&id) {
-        naive.leaves(who.handler, extent.file);
+    let before = naive.last.get(&(who.handler, extent.file)).copied();
+    if before != Some(id) {
+        let before = naive.streams.iter().find(|twin| Some(twin.id) == before);
+        if before.is_some_and(|twin| !twin.in_turn) {
+            naive.leaves(who.handler, extent.file);
+        }
+        let Twin { handler, turn, .. } = naive.streams[position];
+        naive.streams[position].in_turn = handler == who.handler && naive.turns(handler) - turn <= IN_TURN;
     }
-    naive.last.insert((who.handler, extent.file), id);
+    naive.streams[position].turn = naive.reads(who.handler, extent.file, id);
     let moved = streams.advance(id, Instant(at), extent, &Label::all(extent), who);
     let twin = &mut naive.streams[position];
     twin.handler = who.handler;
@@ -225,8 +249,8 @@ fn begins(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
     }
     assert!(naive.streams.len() < places, "a full table forgets a stream");
     let (handler, file, next) = (who.handler, extent.file, extent.end());
-    naive.last.insert((handler, file), id);
-    let (active, retired) = (false, false);
+    let turn = naive.reads(handler, file, id);
+    let (active, retired, in_turn) = (false, false, false);
     let (piece, waiting, lagged) = (0, 0, u32::MAX);
     naive.streams.push(Twin {
         id,
@@ -242,6 +266,8 @@ fn begins(streams: &mut Streams, naive: &mut Naive, places: usize, at: u64, exte
         last: at,
         lagged,
         pause: 0,
+        turn,
+        in_turn,
     });
     id
 }
@@ -393,13 +419,13 @@ fn who_waits_for_the_processor_holds_what_is_there_for_him() {
 }
 
 /// One handler comes upon another's stream, and has left its own. One that reads two streams of its
-/// own in turn reads both, and one that comes back after long has left the other.
+/// own in turn reads both, unless it read many others meanwhile.
 #[test]
 fn who_comes_upon_a_stream_of_others_has_left_his_own() {
-    let mut streams = Streams::new(8, 600, 256);
+    let mut streams = Streams::new(200, 600, 256);
     let mut at = 0;
     let mut read = |handler: u32, start: u32| {
-        at += 1_000_000;
+        at += 10_000;
         let who = Caller { handler: HandlerId(handler), context: ContextId(0) };
         let extent = Extent { file: FileId(1), start, len: 4 };
         match streams.locate(who.handler, extent.file, start, Instant(at)) {
@@ -411,10 +437,11 @@ fn who_comes_upon_a_stream_of_others_has_left_his_own() {
     let both = [0, 4, 8].map(|start| (read(1, start), read(2, 10_000 + start)));
     assert_eq!(both, [(0, 0), (1, 2), (2, 2)]);
     assert_eq!([read(1, 10_012), read(2, 10_016)], [1, 1], "both read the one");
-    let in_turn = [0, 4, 8].map(|start| (read(3, 20_000 + start), read(3, 30_000 + start)));
-    assert_eq!(in_turn, [(1, 1), (2, 3), (3, 3)]);
-    // For a quarter of a second only one of the two goes on.
-    let goes_on = (3..240).map(|nth| read(3, 30_000 + nth * 4)).last();
-    assert_eq!(goes_on, Some(3), "short silences mean nothing");
-    assert_eq!(read(3, 20_012), 2, "and now the other one: it is what is read");
+    let in_turn = [0, 4, 8, 12].map(|start| (read(3, 20_000 + start), read(3, 30_000 + start)));
+    assert_eq!(in_turn, [(1, 1), (2, 3), (3, 3), (3, 3)]);
+    for nth in 0..IN_TURN {
+        read(3, 50_000 + nth * 2000);
+    }
+    let again = [read(3, 20_016), read(3, 30_016), read(3, 20_020), read(3, 30_020)];
+    assert_eq!(again, [2, 2, 2, 3], "one after the other, and then in turn again");
 }
