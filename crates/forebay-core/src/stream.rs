@@ -499,7 +499,8 @@ impl Streams {
     pub fn footprint(&self) -> usize {
         self.table.len() * core::mem::size_of::<Stream>()
             + self.order.footprint()
-            + (self.cells.len() + self.last.len() + self.latest.len() * 2) * 4
+            + (self.cells.len() + self.last.len()) * 4
+            + self.latest.len() * core::mem::size_of::<Latest>()
             + self.files.footprint()
             + self.demands.as_ref().map_or(0, Demands::footprint)
     }

@@ -148,9 +148,7 @@ impl Streams {
     /// A reader that skips about in a file comes upon streams of those before it. If each of them
     /// counted as active from then on, hundreds of them would leave four readers no memory.
     pub(super) fn comes_to(&mut self, id: StreamId, handler: HandlerId) {
-        let Some(stream) = self.get(id) else { return };
-        let (file, own) = (stream.file, stream.handler == handler);
-        let turns = self.latest[self.place_of(handler)].turns.wrapping_sub(stream.turn);
+        let Some(&Stream { file, handler: reader, turn, .. }) = self.get(id) else { return };
         let before = StreamId(self.last[self.place(handler, file)]);
         if before == id {
             return;
@@ -158,7 +156,8 @@ impl Streams {
         if self.get(before).is_some_and(|before| !before.in_turn) {
             self.leaves(handler, file);
         }
-        self.table[id.index()].in_turn = own && turns <= IN_TURN;
+        let turns = self.latest[self.place_of(handler)].turns.wrapping_sub(turn);
+        self.table[id.index()].in_turn = reader == handler && turns <= IN_TURN;
     }
 
     /// A handler begins to read elsewhere in a file. The stream that it was the last to read there

@@ -15,7 +15,10 @@ fn one(bench: &mut Bench, file: u32, pages: u32, page: u32) -> Vec<(u32, u32)> {
 
 /// A bench whose streams are single pages, far from each other.
 fn random(policy: &str) -> Bench {
-    let mut bench = Bench::new(policy);
+    read_at_random(Bench::new(policy))
+}
+
+fn read_at_random(mut bench: Bench) -> Bench {
     (0..40).for_each(|file| drop(bench.read_through(file, 9000, 4000, 4001)));
     bench
 }
@@ -109,8 +112,7 @@ fn what_is_loaded_takes_free_frames_only() {
 #[test]
 fn where_the_rate_of_several_channels_is_short_nothing_is_loaded_near() {
     let missed = |under_way: u32| {
-        let mut bench = Bench::over("auto", DeviceCost::flat(90_000, 900_000_000, 3));
-        (0..40).for_each(|file| drop(bench.read_through(file, 9000, 4000, 4001)));
+        let mut bench = read_at_random(Bench::over("auto", DeviceCost::flat(90_000, 900_000_000, 3)));
         (0..20).for_each(|read| drop(one(&mut bench, 50, 1000, read * 617 % 1000 / 40 * 40)));
         let mut out = Actions::new();
         let mut handle = |at: u64, kind| {
@@ -138,9 +140,7 @@ fn where_the_rate_of_several_channels_is_short_nothing_is_loaded_near() {
 /// A store that is waited for: a miss loads little, until half of the file is there.
 #[test]
 fn a_far_store_sends_what_is_left_of_a_file_once_half_of_it_is_there() {
-    let mut bench = Bench::over("auto", DeviceCost::flat(20_000_000, 90_000_000, 13));
-    let file = |number: u32| 10 + number;
-    (0..40).for_each(|number| drop(bench.read_through(file(number), 9000, 4000, 4001)));
+    let mut bench = read_at_random(Bench::over("auto", DeviceCost::flat(20_000_000, 90_000_000, 13)));
     let mut there = 0;
     for read in 0..1000 {
         let fetched: u32 = one(&mut bench, 50, 1000, read * 617 % 1000).iter().map(|&(_, len)| len).sum();
